@@ -1,0 +1,82 @@
+# Run `make` for the list of targets.
+# GNU make 4.3 or later; recipes are plain POSIX sh.
+
+# The first Python of a supported version. Say `make PYTHON=/path/to/python …` for another.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && { echo "$$p"; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP_INSTALL := $(PIP) install --no-input
+SOURCES := service contracts adapters
+PYTEST_ARGS ?=
+DATA ?=
+LOCK_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install run test check format api-generate contract-test eval-recall lock clean distclean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Stamps: nothing is installed again until a lock file or pyproject.toml changes. `make run` needs the first only,
+# which spares it the test databases (about 400 MB).
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 found. Install one, or say make PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-runtime: requirements/runtime.txt requirements/build.txt pyproject.toml | $(BIN)/python
+	$(PIP_INSTALL) --require-hashes -r requirements/runtime.txt -r requirements/build.txt
+	$(PIP_INSTALL) --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: requirements/dev.txt $(VENV)/.installed-runtime
+	$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+install: $(VENV)/.installed-dev ## Make .venv with the locked requirements and this project (editable)
+
+run: $(VENV)/.installed-runtime ## Try it: sample project memory in ./data, served on 127.0.0.1:8000
+	@$(BIN)/powercontext-sidecar demo
+
+test: $(VENV)/.installed-dev ## Run all tests; PYTEST_ARGS="-k budget" narrows them
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: $(VENV)/.installed-dev ## Formatting, lint, types, direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev ## Format the code and apply the safe lint fixes
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+api-generate: $(VENV)/.installed-runtime ## Write openapi.yaml from the code
+	$(BIN)/powercontext-sidecar openapi > openapi.yaml.new
+	mv openapi.yaml.new openapi.yaml
+
+contract-test: $(VENV)/.installed-dev ## Test the HTTP contract against openapi.yaml
+	$(BIN)/python -m pytest tests/contract $(PYTEST_ARGS)
+
+eval-recall: $(VENV)/.installed-dev ## Measure recall quality: make eval-recall DATA=folder
+	@test -n "$(DATA)" || { echo "Say which data: make eval-recall DATA=folder" >&2; exit 2; }
+	$(BIN)/python bench/eval_recall.py "$(DATA)"
+
+# One file serves Python 3.11, 3.12 and 3.13 and every platform (environment markers); no addresses are written.
+COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links $(LOCK_FLAGS)
+
+lock: $(VENV)/.installed-dev ## Regenerate requirements/*.txt; LOCK_FLAGS=--upgrade takes newer releases
+	$(COMPILE) --extra postgres --extra oceanbase pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) --group build --constraints requirements/runtime.txt -o requirements/build.txt
+	$(COMPILE) --all-extras --group dev --constraints requirements/runtime.txt --constraints requirements/build.txt \
+		pyproject.toml -o requirements/dev.txt
+
+clean: ## Remove caches and build output (./data and .venv stay)
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find $(SOURCES) tests bench -type d -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## Remove .venv too
+	rm -rf $(VENV)

@@ -1,0 +1,208 @@
+"""The text index: postings in blocks, written in the transaction of the rows they point at.
+
+A term's newest postings are its tail (block 0), whose `n` is the term's document frequency. A full tail is sealed
+as a block named by its first slot. Slots only grow, so the block that holds a slot is found by name. A write touches
+one small row for each of its terms, whatever the size of the Scope.
+"""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from typing import NamedTuple, TypeAlias
+
+from adapters.ranking import decode_block, encode_block, posting_code
+from adapters.sql.engine import Dialect, Transaction, fetch_in
+from adapters.text import index_terms
+
+TAIL = 0
+
+BLOCK_POSTINGS = 128
+"""Postings of a sealed block. A tail is rewritten at every write of its term, so it must stay small."""
+
+POSTING_BYTES = 6
+
+Posting: TypeAlias = tuple[int, int]
+"""A slot, and the code of the term's frequency and the document's length (`adapters.ranking`)."""
+
+
+class Corpus(IntEnum):
+    """What is searched together; each has its own document count, lengths and frequencies."""
+
+    MEMORY = 1
+    EXPERIENCE = 2
+    TOPIC = 3
+    TOPIC_DETAIL = 4
+
+
+class Document(NamedTuple):
+    """A text under its slot. Slots of one corpus of one Scope are positive, never reused, and only grow."""
+
+    slot: int
+    text: str
+
+
+class _Block(NamedTuple):
+    n: int
+    postings: list[Posting]
+
+
+async def index_documents(
+    transaction: Transaction,
+    dialect: Dialect,
+    scope: int,
+    corpus: Corpus,
+    added: Sequence[Document],
+    removed: Sequence[int],
+) -> None:
+    """Add documents and take out `removed` slots, all in as few statements as the number of terms allows.
+
+    Slots that are not indexed are ignored in `removed`. The caller holds the Scope's lock.
+    """
+    entering, length_added, rows = _tokenize(scope, corpus, added)
+    leaving, length_removed = await _stored_terms(transaction, scope, corpus, removed)
+    terms = sorted(entering.keys() | leaving.keys())
+    blocks: dict[tuple[int, int], _Block | None] = {}
+    for term, n, data in await fetch_in(
+        transaction,
+        "SELECT term, n, data FROM posting WHERE scope = ? AND corpus = ? AND block = 0 AND term IN (…)",
+        (scope, corpus),
+        terms,
+    ):
+        blocks[term, TAIL] = _Block(n, _postings(data))
+    for term in terms:
+        tail = blocks.get((term, TAIL)) or _Block(0, [])
+        frequency, postings = tail
+        for slot in leaving.get(term, ()):
+            kept = [posting for posting in postings if posting[0] != slot]
+            if len(kept) == len(postings):
+                await _remove_sealed(transaction, scope, corpus, term, slot, blocks)
+            postings = kept
+            frequency -= 1
+        for posting in entering.get(term, ()):
+            postings.append(posting)
+            frequency += 1
+            if len(postings) == BLOCK_POSTINGS:
+                blocks[term, postings[0][0]] = _Block(len(postings), postings)
+                postings = []
+        blocks[term, TAIL] = _Block(frequency, postings) if frequency else None
+    await _write_blocks(transaction, dialect, scope, corpus, blocks)
+    await transaction.execute_many(
+        "INSERT INTO posting_document (scope, corpus, slot, length, terms) VALUES (?, ?, ?, ?, ?)", rows
+    )
+    await transaction.execute_many(
+        "DELETE FROM posting_document WHERE scope = ? AND corpus = ? AND slot = ?",
+        [(scope, corpus, slot) for slot in removed],
+    )
+    await _count(
+        transaction, dialect, scope, corpus, len(rows) - len(length_removed), length_added - sum(length_removed)
+    )
+
+
+async def clear_corpus(transaction: Transaction, scope: int, corpus: Corpus) -> None:
+    """Take everything of one corpus of one Scope out of the index."""
+    for table in ("posting", "posting_document", "corpus"):
+        await transaction.execute(f"DELETE FROM {table} WHERE scope = ? AND corpus = ?", scope, corpus)
+
+
+def _postings(data: bytes) -> list[Posting]:
+    slots, codes = decode_block(bytes(data))
+    return list(zip(slots, codes, strict=True))
+
+
+def _tokenize(
+    scope: int, corpus: Corpus, added: Iterable[Document]
+) -> tuple[dict[int, list[Posting]], int, list[tuple[int, int, int, int, bytes]]]:
+    """Postings by term, the documents' length together, and their rows of `posting_document`."""
+    entering: dict[int, list[Posting]] = defaultdict(list)
+    rows = []
+    length_sum = 0
+    for document in added:
+        tokens = index_terms(document.text)
+        for term, frequency in tokens.frequencies.items():
+            entering[term].append((document.slot, posting_code(frequency, tokens.length)))
+        length_sum += tokens.length
+        terms = array("q", sorted(tokens.frequencies)).tobytes()
+        rows.append((scope, int(corpus), document.slot, tokens.length, terms))
+    return entering, length_sum, rows
+
+
+async def _stored_terms(
+    transaction: Transaction, scope: int, corpus: Corpus, slots: Sequence[int]
+) -> tuple[dict[int, list[int]], list[int]]:
+    """Slots by term, and the lengths, of the indexed documents among `slots`."""
+    leaving: dict[int, list[int]] = defaultdict(list)
+    lengths = []
+    for slot, length, terms in await fetch_in(
+        transaction,
+        "SELECT slot, length, terms FROM posting_document WHERE scope = ? AND corpus = ? AND slot IN (…)",
+        (scope, corpus),
+        slots,
+    ):
+        lengths.append(int(length))
+        stored = array("q")
+        stored.frombytes(terms)
+        for term in stored:
+            leaving[term].append(slot)
+    return leaving, lengths
+
+
+async def _remove_sealed(
+    transaction: Transaction,
+    scope: int,
+    corpus: Corpus,
+    term: int,
+    slot: int,
+    blocks: dict[tuple[int, int], _Block | None],
+) -> None:
+    """Take `slot` out of the sealed block that holds it; an emptied block goes."""
+    rows = await transaction.fetch(
+        "SELECT block, data FROM posting WHERE scope = ? AND corpus = ? AND term = ? AND block > 0 AND block <= ?"
+        " ORDER BY block DESC LIMIT 1",
+        scope,
+        corpus,
+        term,
+        slot,
+    )
+    if not rows:
+        raise AssertionError("the index does not hold a document that it lists; run reindex")
+    name, data = rows[0]
+    known = blocks.get((term, name))
+    postings = known.postings if known is not None else _postings(data)
+    kept = [posting for posting in postings if posting[0] != slot]
+    blocks[term, name] = _Block(len(kept), kept) if kept else None
+
+
+async def _write_blocks(
+    transaction: Transaction,
+    dialect: Dialect,
+    scope: int,
+    corpus: Corpus,
+    blocks: dict[tuple[int, int], _Block | None],
+) -> None:
+    # Always in one order, so that engines which lock rows never lock crosswise.
+    ordered = sorted(blocks.items())
+    await transaction.execute_many(
+        dialect.upsert("posting", ["scope", "corpus", "term", "block"], ["n", "data"]),
+        [
+            (scope, int(corpus), term, name, block.n, encode_block(block.postings))
+            for (term, name), block in ordered
+            if block is not None
+        ],
+    )
+    await transaction.execute_many(
+        "DELETE FROM posting WHERE scope = ? AND corpus = ? AND term = ? AND block = ?",
+        [(scope, int(corpus), term, name) for (term, name), block in ordered if block is None],
+    )
+
+
+async def _count(
+    transaction: Transaction, dialect: Dialect, scope: int, corpus: Corpus, documents: int, length: int
+) -> None:
+    """Add to the corpus' document count and length."""
+    rows = await transaction.fetch(
+        "SELECT live, length_sum FROM corpus WHERE scope = ? AND corpus = ?", scope, corpus
+    )
+    live, length_sum = rows[0] if rows else (0, 0)
+    sql = dialect.upsert("corpus", ["scope", "corpus"], ["live", "length_sum"])
+    await transaction.execute(sql, scope, corpus, live + documents, length_sum + length)

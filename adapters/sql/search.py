@@ -1,0 +1,62 @@
+"""Reads the text index: the postings of a query's terms, within the budget, ranked."""
+
+from functools import lru_cache
+
+from adapters.ranking import K1, Term, choose_terms, inverse_document_frequency, rank
+from adapters.sql.engine import Transaction, fetch_in
+from adapters.sql.index import POSTING_BYTES, Corpus
+from adapters.text import query_terms
+
+# The legs of one prepare ask with the same query; tokenizing 8192 characters costs milliseconds.
+_terms_of = lru_cache(maxsize=8)(query_terms)
+
+
+async def search_corpus(
+    transaction: Transaction, scope: int, corpus: Corpus, query: str, limit: int
+) -> list[tuple[int, float]]:
+    """(slot, score) of at most `limit` live documents, best first; a score is above 0 and at most 1.
+
+    A query without terms (punctuation alone) matches nothing.
+    """
+    asked = _terms_of(query)
+    if not asked.terms:
+        return []
+    counted = await transaction.fetch(
+        "SELECT live, length_sum FROM corpus WHERE scope = ? AND corpus = ?", scope, corpus
+    )
+    live, length_sum = counted[0] if counted else (0, 0)
+    if not live:
+        return []
+    tails = {
+        term: (frequency, data)
+        for term, frequency, data in await fetch_in(
+            transaction,
+            "SELECT term, n, data FROM posting WHERE scope = ? AND corpus = ? AND block = 0 AND term IN (…)",
+            (scope, corpus),
+            asked.terms + asked.covered,
+        )
+    }
+    frequencies = {term: frequency for term, (frequency, _) in tails.items()}
+    chosen = choose_terms(frequencies, live, asked.covered)
+    sealed = await _sealed_blocks(
+        transaction, scope, corpus, [term for term in chosen if len(tails[term][1]) < tails[term][0] * POSTING_BYTES]
+    )
+    terms = [Term(tails[term][0], (*sealed.get(term, ()), bytes(tails[term][1]))) for term in chosen]
+    # Every term in every one of its occurrences saturated: no document can score as much.
+    most = sum(inverse_document_frequency(live, term.document_frequency) for term in terms) * (K1 + 1)
+    return [(slot, min(score / most, 1.0)) for slot, score in rank(terms, live, max(length_sum / live, 1.0), limit)]
+
+
+async def _sealed_blocks(
+    transaction: Transaction, scope: int, corpus: Corpus, terms: list[int]
+) -> dict[int, list[bytes]]:
+    """The sealed blocks of each term, oldest first."""
+    blocks: dict[int, list[tuple[int, bytes]]] = {}
+    for term, name, data in await fetch_in(
+        transaction,
+        "SELECT term, block, data FROM posting WHERE scope = ? AND corpus = ? AND block > 0 AND term IN (…)",
+        (scope, corpus),
+        terms,
+    ):
+        blocks.setdefault(term, []).append((name, bytes(data)))
+    return {term: [data for _, data in sorted(named)] for term, named in blocks.items()}

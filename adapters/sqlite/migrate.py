@@ -1,0 +1,61 @@
+"""Migrations on SQLite: one transaction under the write lock, so that a failure or a second process leaves no half."""
+
+import sqlite3
+from datetime import UTC, datetime
+
+from adapters.sql.migrations import Applied, Migration, missing, packaged
+from adapters.sqlite.engine import SqliteEngine
+
+_CREATE = """CREATE TABLE IF NOT EXISTS schema_migration (
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL)"""
+
+
+class SqliteMigrator:
+    """`adapters.sql.migrations.Migrator` for one SQLite file."""
+
+    def __init__(self, engine: SqliteEngine) -> None:
+        self._engine = engine
+        self.known = packaged("adapters.sqlite")
+
+    async def applied(self) -> tuple[Applied, ...]:
+        return await self._engine.on_writer(_applied)
+
+    async def apply(self, migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
+        def run(connection: sqlite3.Connection) -> tuple[Migration, ...]:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.execute(_CREATE)
+                todo = missing(migrations, _applied(connection))
+                for migration in todo:
+                    for statement in _statements(migration.sql):
+                        connection.execute(statement)
+                    connection.execute(
+                        "INSERT INTO schema_migration (version, name, sha256, applied_at) VALUES (?, ?, ?, ?)",
+                        (migration.version, migration.name, migration.sha256, datetime.now(UTC).isoformat()),
+                    )
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            return todo
+
+        return await self._engine.on_writer(run)
+
+
+def _applied(connection: sqlite3.Connection) -> tuple[Applied, ...]:
+    table = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migration'")
+    if table.fetchone() is None:
+        return ()
+    rows = connection.execute("SELECT version, sha256 FROM schema_migration ORDER BY version")
+    return tuple(Applied(version, sha256) for version, sha256 in rows)
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script; `executescript` would commit in between."""
+    statements, current = [], ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements

@@ -1,0 +1,270 @@
+"""Ports: what the service needs from storage, one Protocol per capability.
+
+All methods raise `contracts.errors`: ScopeNotFound where a named Scope does not exist, RuntimeNotReady where the
+storage cannot answer. A failure is never an empty result. Every write is durable when its method returns, and
+every read sees one snapshot.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from contracts.access import Grant, Principal, TokenItem
+from contracts.artifacts import Artifact, ArtifactContent, ArtifactItem, ExperienceSearchHit, TopicMemorySearchHit
+from contracts.bulk import ImportLine, LineReport
+from contracts.identity import Cite, Ref, SourceRef
+from contracts.memory import Entry, MemoryChangesResponse, MemorySearchHit, MemoryWrite
+from contracts.recalled import ExperienceGroup, MemoryGroup, ProfileSnapshot, TopicMemoryHit
+from contracts.review import Candidate
+from contracts.scopes import CreateScopeRequest, ReplaceScopeRequest, ScopeDescriptor
+
+
+class ScopeKey(Struct, frozen=True):
+    """A Scope that exists: the storage's own key and the caller's id."""
+
+    key: int
+    scope_id: str
+
+
+class ResolvedScope(Struct, frozen=True):
+    """A Scope and its direct Context References, in order."""
+
+    scope: ScopeKey
+    references: tuple[ScopeKey, ...]
+
+
+class MemoryRecall(Protocol):
+    """Ranked live Memory entries of one Scope."""
+
+    async def recall(self, scope: ScopeKey, query: str, limit: int) -> MemoryGroup:
+        """At most `limit` hits, best first, and the head revision of the same snapshot."""
+        ...
+
+
+class ExperienceRecall(Protocol):
+    """Ranked approved Experiences of one Scope at their head revisions."""
+
+    async def recall(self, scope: ScopeKey, query: str, limit: int) -> ExperienceGroup:
+        """At most `limit` hits, best first."""
+        ...
+
+
+class ProfileRecall(Protocol):
+    """The formal Profile of one Scope; not searched."""
+
+    async def head(self, scope: ScopeKey) -> ProfileSnapshot | None:
+        """The head snapshot, None where the Scope has none."""
+        ...
+
+
+class TopicMemoryRecall(Protocol):
+    """Ranked Topic Memories of one Scope."""
+
+    async def recall(self, scope: ScopeKey, query: str, limit: int) -> tuple[TopicMemoryHit, ...]:
+        """At most `limit` hits, best first, each with the matching piece of its detail or None."""
+        ...
+
+
+class ScopeStore(Protocol):
+    """Scope descriptors and Context References."""
+
+    async def resolve(self, scope_id: str) -> ResolvedScope:
+        """The Scope with its references."""
+        ...
+
+    async def create(self, request: CreateScopeRequest) -> ScopeDescriptor:
+        """Create, or give the Scope that the same key and parameters created.
+
+        Raises ScopeIdempotencyConflict, ScopeAlreadyExists, InvalidScopeRelationship.
+        """
+        ...
+
+    async def get(self, scope_id: str) -> ScopeDescriptor: ...
+
+    async def replace(self, scope_id: str, request: ReplaceScopeRequest) -> ScopeDescriptor:
+        """Raises ScopeVersionConflict, InvalidScopeRelationship."""
+        ...
+
+    async def list(
+        self, *, visible: frozenset[str] | None, query: str, limit: int, cursor: str | None
+    ) -> tuple[tuple[ScopeDescriptor, ...], str | None]:
+        """Scopes in byte order of scope_id and the next cursor; `visible` None means all. Raises InvalidCursor."""
+        ...
+
+    async def delete(self, scope_id: str, expected_version: int) -> None:
+        """Remove the Scope with all it holds. Raises ScopeVersionConflict, InvalidScopeRelationship."""
+        ...
+
+
+class MemoryStore(Protocol):
+    """The Memory of a Scope: writes that make revisions, exact reads, search."""
+
+    async def remember(
+        self, scope_id: str, *, kind: str, text: str, reason: str | None, expected_revision: int | None
+    ) -> MemoryWrite:
+        """Add an entry unless an identical one is active. Raises RevisionConflict."""
+        ...
+
+    async def revise(self, scope_id: str, citation: Cite, *, kind: str, text: str, reason: str | None) -> MemoryWrite:
+        """Raises MemoryNotFound, MemoryEntryInactive, RevisionConflict."""
+        ...
+
+    async def retire(self, scope_id: str, citation: Cite, *, reason: str | None) -> MemoryWrite:
+        """Raises MemoryNotFound, MemoryEntryInactive, RevisionConflict."""
+        ...
+
+    async def get(self, scope_id: str, citation: Cite) -> Entry:
+        """Raises MemoryNotFound, ContentErased."""
+        ...
+
+    async def entries(
+        self, scope_id: str, *, include_inactive: bool, limit: int | None, cursor: str | None
+    ) -> tuple[Ref | None, tuple[Entry, ...], str | None]:
+        """The head, entries in order of entry id (all of them when `limit` is None), the next cursor."""
+        ...
+
+    async def search(self, scope_id: str, query: str, limit: int) -> tuple[Ref | None, tuple[MemorySearchHit, ...]]:
+        """Text search; the head and hits of one snapshot."""
+        ...
+
+    async def changes(self, scope_id: str, since_revision: int | None) -> MemoryChangesResponse:
+        """Raises InvalidRequest when `since_revision` is above the head."""
+        ...
+
+    async def erase(self, scope_id: str, entry_id: str, reason: str | None) -> tuple[Ref, int]:
+        """Erase every version of an entry; the head and the number of versions erased now. Raises MemoryNotFound."""
+        ...
+
+
+class ArtifactStore(Protocol):
+    """Experience, Profile and Topic Memory as revisions, and the Memory manifest as an Artifact."""
+
+    async def create(self, scope_id: str, content: ArtifactContent) -> Artifact:
+        """Raises ArtifactAlreadyExists (a Profile that is there)."""
+        ...
+
+    async def replace(self, scope_id: str, artifact_id: str, content: ArtifactContent, expected: int) -> Artifact:
+        """The next revision. Raises ArtifactNotFound, PreconditionFailed."""
+        ...
+
+    async def read(self, scope_id: str, family: str, artifact_id: str, revision: int | None) -> Artifact:
+        """One revision, the head when None. Raises ArtifactNotFound, ContentErased."""
+        ...
+
+    async def revisions(
+        self, scope_id: str, family: str, artifact_id: str, *, limit: int, cursor: str | None
+    ) -> tuple[tuple[ArtifactItem, ...], str | None]:
+        """Newest first. Raises ArtifactNotFound, InvalidCursor."""
+        ...
+
+    async def heads(
+        self, scope_id: str, family: str, *, limit: int, cursor: str | None
+    ) -> tuple[tuple[ArtifactItem, ...], str | None]:
+        """In order of artifact id. Raises InvalidCursor."""
+        ...
+
+    async def search_experience(self, scope_id: str, query: str, limit: int) -> tuple[ExperienceSearchHit, ...]: ...
+
+    async def search_topic_memory(self, scope_id: str, query: str, limit: int) -> tuple[TopicMemorySearchHit, ...]: ...
+
+    async def erase(self, scope_id: str, family: str, artifact_id: str, reason: str | None) -> int:
+        """Erase the content of every revision; how many lost it now. Raises ArtifactNotFound."""
+        ...
+
+
+class Proposal(Struct, frozen=True, kw_only=True):
+    """What a Candidate holds besides its review state."""
+
+    content: ArtifactContent
+    source_refs: tuple[SourceRef, ...] = ()
+    artifact_refs: tuple[Ref, ...] = ()
+    memory_citations: tuple[Cite, ...] = ()
+    target: Ref | None = None
+    reason: str | None = None
+
+
+class CandidateStore(Protocol):
+    """Candidates and their decision. Returned Candidates have `permissions` None; the service fills them."""
+
+    async def propose(self, scope_id: str, proposal: Proposal) -> Candidate:
+        """Raises ArtifactNotFound, MemoryNotFound for a target, reference or citation that does not exist."""
+        ...
+
+    async def list(
+        self, scope_id: str, *, status: str, family: str | None, limit: int, cursor: str | None
+    ) -> tuple[tuple[Candidate, ...], str | None]: ...
+
+    async def get(self, scope_id: str, candidate_id: str) -> Candidate: ...
+
+    async def approve(self, scope_id: str, candidate_id: str, expected_version: int) -> Candidate:
+        """Raises CandidateNotFound, CandidateTerminal, CandidateConflict, RevisionConflict (target moved)."""
+        ...
+
+    async def reject(self, scope_id: str, candidate_id: str, expected_version: int, reason: str) -> Candidate: ...
+
+    async def revise(
+        self, scope_id: str, candidate_id: str, expected_version: int, proposal: Proposal, *, keep_citations: bool
+    ) -> Candidate: ...
+
+
+class BulkStore(Protocol):
+    """Import and export of a Scope."""
+
+    async def import_batch(self, scope_id: str, lines: Sequence[tuple[int, ImportLine]]) -> tuple[LineReport, ...]:
+        """Store numbered lines in one transaction; reports in the same order, durable when returned."""
+        ...
+
+    def export(self, scope_id: str) -> AsyncIterator[tuple[ImportLine, ...]]:
+        """Every stored revision in order, in batches; one consistent Memory head for the whole export."""
+        ...
+
+
+class AccessStore(Protocol):
+    """Tokens by the SHA-256 of their secret, and grants."""
+
+    async def authenticate(self, digest: bytes) -> tuple[Principal, tuple[Grant, ...]] | None:
+        """The principal and grants of a token that is not revoked, else None."""
+        ...
+
+    async def create_token(self, digest: bytes, principal: Principal, grants: Sequence[Grant]) -> TokenItem: ...
+
+    async def tokens(self, *, limit: int, cursor: str | None) -> tuple[tuple[TokenItem, ...], str | None]: ...
+
+    async def revoke(self, token_id: str) -> TokenItem:
+        """The revoked token; revoking again keeps the first time. Raises NotFound."""
+        ...
+
+    async def add_grant(self, principal_id: str, grant: Grant) -> None: ...
+
+    async def remove_grant(self, principal_id: str, grant: Grant) -> bool: ...
+
+    async def grants(self, principal_id: str | None) -> tuple[tuple[str, Grant], ...]:
+        """(principal id, grant) pairs in order, of one principal or of all."""
+        ...
+
+
+class StorageHealth(Protocol):
+    """Whether the storage can serve; each check as a sentence."""
+
+    async def check(self) -> dict[str, str]:
+        """Check name to `ok` or to what is wrong and what to do. Never raises."""
+        ...
+
+
+class Storage(Protocol):
+    """All ports of one opened database."""
+
+    scopes: ScopeStore
+    memory: MemoryStore
+    artifacts: ArtifactStore
+    candidates: CandidateStore
+    bulk: BulkStore
+    access: AccessStore
+    health: StorageHealth
+    memory_recall: MemoryRecall
+    experience_recall: ExperienceRecall
+    profile_recall: ProfileRecall
+    topic_memory_recall: TopicMemoryRecall
+
+    async def close(self) -> None: ...

@@ -1,0 +1,91 @@
+"""Concurrent recall: one leg for each (family, Scope), one deadline for all, and no partial result.
+
+A failed leg cancels the others and fails the request: a source that was selected and breaks is an error, never an
+empty result (RFC 1489, request contract). A family that is not selected has no leg, so it is not read at all.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+from typing import TypeVar
+
+from msgspec import Struct
+
+from contracts import limits
+from contracts.errors import ContextError, RuntimeNotReady
+from contracts.identity import Family
+from contracts.ports import ExperienceRecall, MemoryRecall, ProfileRecall, ResolvedScope, TopicMemoryRecall
+from contracts.recalled import Recalled
+
+T = TypeVar("T")
+
+ACROSS_REFERENCES: frozenset[Family] = frozenset({"memory", "experience", "profile"})
+"""Families that are recalled from the Context References too; Topic Memory is the current Scope's alone."""
+
+
+class RecallSources(Struct, frozen=True):
+    """Where each family is recalled from; a family without a source has no candidates."""
+
+    memory: MemoryRecall | None = None
+    experience: ExperienceRecall | None = None
+    profile: ProfileRecall | None = None
+    topic_memory: TopicMemoryRecall | None = None
+
+
+async def recall(
+    sources: RecallSources, resolved: ResolvedScope, families: Iterable[Family], query: str
+) -> Recalled:
+    """Candidates of the selected `families`: groups in the order current Scope, Context References.
+
+    Raises the ContextError of a failed leg, RuntimeNotReady for a leg that failed in any other way.
+    """
+    scope, scopes = resolved.scope, (resolved.scope, *resolved.references)
+    wanted = frozenset(families)
+    memory, experience, profile, topics = sources.memory, sources.experience, sources.profile, sources.topic_memory
+    try:
+        async with asyncio.TaskGroup() as legs:
+            memory_legs = [
+                legs.create_task(_leg(memory.recall(each, query, limits.MEMORY_POOL)))
+                for each in scopes
+                if memory is not None and "memory" in wanted
+            ]
+            experience_legs = [
+                legs.create_task(_leg(experience.recall(each, query, limits.EXPERIENCE_POOL)))
+                for each in scopes
+                if experience is not None and "experience" in wanted
+            ]
+            profile_legs = [
+                legs.create_task(_leg(profile.head(each)))
+                for each in scopes
+                if profile is not None and "profile" in wanted
+            ]
+            topic_legs = [
+                legs.create_task(_leg(topics.recall(scope, query, limits.TOPIC_MEMORY_POOL)))
+                for topics in [topics]
+                if topics is not None and "topic-memory" in wanted
+            ]
+    except* ContextError as failed:
+        raise _first(failed) from failed
+    return Recalled(
+        current_scope_id=scope.scope_id,
+        memory=tuple(leg.result() for leg in memory_legs),
+        experience=tuple(leg.result() for leg in experience_legs),
+        profile=tuple(snapshot for leg in profile_legs if (snapshot := leg.result()) is not None),
+        topic_memory=tuple(hit for leg in topic_legs for hit in leg.result()),
+    )
+
+
+async def _leg(answer: Awaitable[T]) -> T:
+    try:
+        return await answer
+    except ContextError:
+        raise
+    except Exception as error:
+        raise RuntimeNotReady("A source of the selected families failed; try again.") from error
+
+
+def _first(failed: BaseExceptionGroup[ContextError]) -> ContextError:
+    error: BaseException = failed
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, ContextError)
+    return error

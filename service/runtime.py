@@ -1,0 +1,128 @@
+"""The runtime: all operations of the service in process, over the ports of one opened storage.
+
+HTTP is thin over this. In-process use is the owner's and may do everything:
+
+    prepared = await runtime.context.for_scope("project:demo").prepare("How is the client regenerated?")
+"""
+
+from concurrent.futures import Executor
+
+from contracts import limits
+from contracts.access import AccessMode
+from contracts.meta import Readiness
+from contracts.ports import Storage
+from service.access import ANONYMOUS, Authenticator, Caller
+from service.operations.access import AccessOperations
+from service.operations.artifacts import (
+    ArtifactOperations,
+    ExperienceOperations,
+    ProfileOperations,
+    TopicMemoryOperations,
+)
+from service.operations.bulk import BulkOperations
+from service.operations.candidates import CandidateOperations
+from service.operations.context import ContextOperations
+from service.operations.memory import MemoryOperations
+from service.operations.meta import MetaOperations
+from service.operations.scopes import ScopeOperations
+from service.recall import RecallSources
+
+RECALL_TIMEOUT_DEFAULT_S = 5.0
+
+
+class Operations:
+    """All rooms of the service, as one caller sees them."""
+
+    __slots__ = ("_caller", "_runtime")
+
+    def __init__(self, runtime: "Runtime", caller: Caller) -> None:
+        self._runtime = runtime
+        self._caller = caller
+
+    @property
+    def context(self) -> ContextOperations:
+        return ContextOperations(self._runtime, self._caller)
+
+    @property
+    def scopes(self) -> ScopeOperations:
+        return ScopeOperations(self._runtime, self._caller)
+
+    @property
+    def memory(self) -> MemoryOperations:
+        return MemoryOperations(self._runtime, self._caller)
+
+    @property
+    def experience(self) -> ExperienceOperations:
+        return ExperienceOperations(self._runtime, self._caller)
+
+    @property
+    def profile(self) -> ProfileOperations:
+        return ProfileOperations(self._runtime, self._caller)
+
+    @property
+    def topic_memory(self) -> TopicMemoryOperations:
+        return TopicMemoryOperations(self._runtime, self._caller)
+
+    @property
+    def candidates(self) -> CandidateOperations:
+        return CandidateOperations(self._runtime, self._caller)
+
+    @property
+    def artifacts(self) -> ArtifactOperations:
+        return ArtifactOperations(self._runtime, self._caller)
+
+    @property
+    def bulk(self) -> BulkOperations:
+        return BulkOperations(self._runtime, self._caller)
+
+    @property
+    def access(self) -> AccessOperations:
+        return AccessOperations(self._runtime, self._caller)
+
+    @property
+    def meta(self) -> MetaOperations:
+        return MetaOperations(self._runtime, self._caller)
+
+
+class Runtime(Operations):
+    """The operations of the owner, and what all operations share.
+
+    `renderer` runs assembly, one thread is enough; `sources` may leave families out, which then have no candidates.
+    """
+
+    __slots__ = ("authenticator", "max_entries", "recall_timeout_s", "renderer", "sources", "storage")
+
+    def __init__(
+        self,
+        storage: Storage,
+        renderer: Executor,
+        *,
+        max_entries: int = limits.ASSEMBLY_MAX_ENTRIES_DEFAULT,
+        recall_timeout_s: float = RECALL_TIMEOUT_DEFAULT_S,
+        access_mode: AccessMode = "disabled",
+        static_token: str | None = None,
+        sources: RecallSources | None = None,
+    ) -> None:
+        super().__init__(self, ANONYMOUS)
+        self.storage = storage
+        self.renderer = renderer
+        self.max_entries = max_entries
+        self.recall_timeout_s = recall_timeout_s
+        self.authenticator = Authenticator(storage.access, access_mode, static_token)
+        self.sources = sources or RecallSources(
+            memory=storage.memory_recall,
+            experience=storage.experience_recall,
+            profile=storage.profile_recall,
+            topic_memory=storage.topic_memory_recall,
+        )
+
+    def acting_as(self, caller: Caller) -> Operations:
+        """The same operations with the permissions of `caller`."""
+        return Operations(self, caller)
+
+    async def readiness(self) -> Readiness:
+        """Not ready while the database cannot be read, degraded while anything else is wrong."""
+        checks = await self.storage.health.check()
+        if checks.get("database") != "ok" or checks.get("migrations") != "ok":
+            return Readiness(status="not_ready", checks=checks)
+        return Readiness(status="ready" if set(checks.values()) == {"ok"} else "degraded", checks=checks)
