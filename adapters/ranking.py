@@ -5,7 +5,7 @@ for how often the term occurs in the document and how long the document is. A bl
 each, followed by n codes, 2 bytes each, all little-endian on every host.
 
 k1 = 0.9 and b = 0.4 are the usual values for short passages. On the recall tasks of `bench/eval_recall.py`, k1 from 0.6
-to 1.2 and b from 0.2 to 0.6 change MRR by 0.015 at most, and no pair is best on all of them.
+to 1.2 and b from 0.2 to 0.6 change MRR by 0.02 at most, and no pair is best on all of them.
 """
 
 import heapq
@@ -18,8 +18,9 @@ from typing import Final, NamedTuple
 K1: Final = 0.9
 B: Final = 0.4
 
-# Terms are taken while their postings fit. A fifth of the Scope loses nothing measurable up to 5,000 documents; the
-# upper end bounds one recall to a few milliseconds however large the Scope is.
+# Terms are taken while their postings fit. 2000 in a Scope of 5,253 Chinese sentences give recall@16 and MRR of 0.932
+# and 0.743, no limit 0.930 and 0.746; smaller Scopes do not notice. The upper end bounds one recall to a few
+# milliseconds however large the Scope is.
 BUDGET_MIN_POSTINGS: Final = 2000
 BUDGET_MAX_POSTINGS: Final = 10_000
 BUDGET_SHARE: Final = 5

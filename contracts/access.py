@@ -4,7 +4,6 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from contracts import limits
 from contracts.identity import PrintableId, ScopeId
 from contracts.text import NotBlank, Text
 

@@ -23,9 +23,7 @@ class MemoryEntryLine(
     reason: Reason | UnsetType = UNSET
 
 
-class ExperienceLine(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="experience"
-):
+class ExperienceLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="experience"):
     """One Experience revision."""
 
     content: ExperienceContent
@@ -33,9 +31,7 @@ class ExperienceLine(
     revision: Revision | UnsetType = UNSET
 
 
-class ProfileLine(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="profile"
-):
+class ProfileLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="profile"):
     """One Profile revision."""
 
     content: ProfileContent

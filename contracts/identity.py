@@ -11,9 +11,7 @@ from contracts import limits
 SCOPE_ID_PATTERN = r"^(?!\.{1,2}(?!\n)$)\s*[^\s\x00][^\x00]*$"
 PRINTABLE_ID_PATTERN = r"^(?!\.{1,2}(?!\n)$)[\x21-\x7E]+(?!\n)$"
 
-ScopeId: TypeAlias = Annotated[
-    str, Meta(min_length=1, max_length=limits.SCOPE_ID_MAX_CHARS, pattern=SCOPE_ID_PATTERN)
-]
+ScopeId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.SCOPE_ID_MAX_CHARS, pattern=SCOPE_ID_PATTERN)]
 PrintableId: TypeAlias = Annotated[
     str, Meta(min_length=1, max_length=limits.ARTIFACT_ID_MAX_CHARS, pattern=PRINTABLE_ID_PATTERN)
 ]

@@ -13,9 +13,7 @@ PREPARED_CONTEXT_SCHEMA: Final = "powercontext.prepared-context.v1"
 Show: TypeAlias = Literal["confidence", "recall_rank"]
 
 
-class MemorySection(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="family", tag="memory"
-):
+class MemorySection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="family", tag="memory"):
     """Memory entries recalled for the query."""
 
     limit: Annotated[int, Meta(ge=1, le=limits.MEMORY_LIMIT_MAX)]
@@ -29,9 +27,7 @@ class ExperienceSection(
     limit: Annotated[int, Meta(ge=1, le=limits.EXPERIENCE_LIMIT_MAX)]
 
 
-class ProfileSection(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="family", tag="profile"
-):
+class ProfileSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="family", tag="profile"):
     """Head Profile snapshots of the current Scope and its Context References; not searched."""
 
     limit: Annotated[int, Meta(ge=1, le=limits.PROFILE_LIMIT_MAX)]

@@ -6,12 +6,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from contracts import limits
 from contracts.identity import ScopeId
-from contracts.text import NotBlank
+from contracts.text import NotBlank, Text
 
 Version: TypeAlias = Annotated[int, Meta(ge=1, le=limits.INTEGER_MAX)]
 Title: TypeAlias = Annotated[NotBlank, Meta(max_length=limits.TITLE_MAX_CHARS)]
 Summary: TypeAlias = Annotated[NotBlank, Meta(max_length=limits.SUMMARY_MAX_CHARS)]
 IdempotencyKey: TypeAlias = Annotated[NotBlank, Meta(max_length=limits.IDEMPOTENCY_KEY_MAX_CHARS)]
+ScopeQuery: TypeAlias = Annotated[Text, Meta(max_length=limits.SCOPE_QUERY_MAX_CHARS)]
 ContextReferences: TypeAlias = Annotated[
     tuple[ScopeId, ...], Meta(max_length=limits.CONTEXT_REFERENCES_MAX, extra_json_schema={"uniqueItems": True})
 ]

@@ -45,9 +45,7 @@ class Caller(Struct, frozen=True):
 
     def may(self, action: Action, scope_id: str) -> bool:
         """Whether a grant on this Scope or on every Scope allows `action`."""
-        return any(
-            grant.scope_id in (scope_id, EVERY_SCOPE) and action in ALLOWED[grant.role] for grant in self.grants
-        )
+        return any(grant.scope_id in (scope_id, EVERY_SCOPE) and action in ALLOWED[grant.role] for grant in self.grants)
 
     def require(self, action: Action, *scope_ids: str) -> None:
         """Raises Forbidden unless `action` is allowed on every one of the Scopes."""

@@ -31,9 +31,7 @@ class RecallSources(Struct, frozen=True):
     topic_memory: TopicMemoryRecall | None = None
 
 
-async def recall(
-    sources: RecallSources, resolved: ResolvedScope, families: Iterable[Family], query: str
-) -> Recalled:
+async def recall(sources: RecallSources, resolved: ResolvedScope, families: Iterable[Family], query: str) -> Recalled:
     """Candidates of the selected `families`: groups in the order current Scope, Context References.
 
     Raises the ContextError of a failed leg, RuntimeNotReady for a leg that failed in any other way.

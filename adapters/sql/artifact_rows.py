@@ -141,17 +141,15 @@ async def publish(
     )
     old = await read_artifact_head(transaction, scope, family, artifact_id)
     slot = await _next(transaction, "SELECT MAX(slot) FROM artifact_head WHERE scope = ? AND family = ?", scope, family)
-    number = old.number if old else await _next(
-        transaction, "SELECT MAX(number) FROM artifact_head WHERE scope = ?", scope
+    number = (
+        old.number if old else await _next(transaction, "SELECT MAX(number) FROM artifact_head WHERE scope = ?", scope)
     )
     sql = dialect.upsert("artifact_head", ["scope", "family", "artifact_id"], ["number", "revision", "slot", "erased"])
     await transaction.execute(sql, scope, family, artifact_id, number, revision, slot, 0)
     corpus = _CORPUS.get(family)
     if corpus is not None:
         leaving = (old.slot,) if old else ()
-        await index_documents(
-            transaction, dialect, scope, corpus, [Document(slot, searched_text(content))], leaving
-        )
+        await index_documents(transaction, dialect, scope, corpus, [Document(slot, searched_text(content))], leaving)
     if topic is not None:
         await _replace_pieces(transaction, dialect, scope, artifact_id, topic.detail)
 
@@ -171,9 +169,7 @@ async def index_artifact(
     """Index the head of an Artifact that is not in the index (reindex)."""
     corpus = _CORPUS.get(family_of(content))
     if corpus is not None:
-        await index_documents(
-            transaction, dialect, scope, corpus, [Document(head.slot, searched_text(content))], ()
-        )
+        await index_documents(transaction, dialect, scope, corpus, [Document(head.slot, searched_text(content))], ())
     if isinstance(content, TopicMemoryContent):
         await _replace_pieces(transaction, dialect, scope, head.artifact_id, content.detail)
 

@@ -203,9 +203,7 @@ async def _import_entry(
     return LineReport(line=number, status="stored", citation=_cite(row, revision))
 
 
-async def _already_stored(
-    transaction: Transaction, batch: _MemoryBatch, line: MemoryEntryLine
-) -> VersionRow | None:
+async def _already_stored(transaction: Transaction, batch: _MemoryBatch, line: MemoryEntryLine) -> VersionRow | None:
     """The stored version that the line names, or one that is identical. Raises ArtifactAlreadyExists, ContentErased."""
     if line.entry_version_id is not UNSET:
         named = await find_version(transaction, batch.scope, line.entry_version_id)

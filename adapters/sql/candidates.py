@@ -77,14 +77,14 @@ class SqlCandidates:
         async def job(transaction: Transaction) -> tuple[tuple[Candidate, ...], str | None]:
             scope = await scope_key(transaction, scope_id)
             after = 0 if cursor is None else decode_cursor(self._cursor_key, listing, cursor)
+            which, chosen = ("", ()) if family is None else (" AND family = ?", (family,))
             rows = await transaction.fetch(
-                f"SELECT {_COLUMNS} FROM candidate WHERE scope = ? AND number > ? AND status = ?"
-                " AND (? IS NULL OR family = ?) ORDER BY number LIMIT ?",
+                f"SELECT {_COLUMNS} FROM candidate WHERE scope = ? AND number > ? AND status = ?{which}"
+                " ORDER BY number LIMIT ?",
                 scope,
                 after,
                 status,
-                family,
-                family,
+                *chosen,
                 limit + 1,
             )
             more = len(rows) > limit

@@ -200,9 +200,7 @@ async def _count(
     transaction: Transaction, dialect: Dialect, scope: int, corpus: Corpus, documents: int, length: int
 ) -> None:
     """Add to the corpus' document count and length."""
-    rows = await transaction.fetch(
-        "SELECT live, length_sum FROM corpus WHERE scope = ? AND corpus = ?", scope, corpus
-    )
+    rows = await transaction.fetch("SELECT live, length_sum FROM corpus WHERE scope = ? AND corpus = ?", scope, corpus)
     live, length_sum = rows[0] if rows else (0, 0)
     sql = dialect.upsert("corpus", ["scope", "corpus"], ["live", "length_sum"])
     await transaction.execute(sql, scope, corpus, live + documents, length_sum + length)

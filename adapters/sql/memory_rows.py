@@ -54,9 +54,7 @@ class VersionRow(Struct, frozen=True):
     def entry(self, revision: int, *, active: bool) -> Entry:
         """The wire form, cited at `revision`."""
         return Entry(
-            citation=Cite(
-                memory_ref=memory_ref(revision), entry_id=self.entry_id, entry_version_id=self.version_id
-            ),
+            citation=Cite(memory_ref=memory_ref(revision), entry_id=self.entry_id, entry_version_id=self.version_id),
             version=self.version,
             kind=self.kind,
             text=self.text,

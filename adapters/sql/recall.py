@@ -180,9 +180,7 @@ class _Match(msgspec.Struct):
         return self.topic * _TOPIC_WEIGHT + self.detail * _DETAIL_WEIGHT
 
 
-async def topic_hits(
-    transaction: Transaction, scope: int, query: str, limit: int
-) -> tuple[TopicMemorySearchHit, ...]:
+async def topic_hits(transaction: Transaction, scope: int, query: str, limit: int) -> tuple[TopicMemorySearchHit, ...]:
     """Topic Memories at their head revision, best first; the snippet is the best piece of the detail that matched."""
     matches = await _topic_matches(transaction, scope, query, limit)
     best = sorted(matches.items(), key=lambda item: (-round(item[1].score, 6), item[0]))[:limit]

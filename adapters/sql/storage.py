@@ -57,9 +57,7 @@ class SqlStorage:
         """Make the storage ready to serve. Raises RuntimeNotReady when `migrate` or `reindex` has to run first."""
         pending = await self.pending_migrations()
         if pending:
-            raise RuntimeNotReady(
-                f"The database lacks {len(pending)} migration(s); run: powercontext-sidecar migrate"
-            )
+            raise RuntimeNotReady(f"The database lacks {len(pending)} migration(s); run: powercontext-sidecar migrate")
 
         async def settings(transaction: Transaction) -> tuple[bytes | None, bytes | None]:
             return await read_setting(transaction, CURSOR_KEY), await read_setting(transaction, TOKENIZER)
@@ -68,9 +66,7 @@ class SqlStorage:
         if cursor_key is None:
             raise RuntimeNotReady("The database was not set up completely; run: powercontext-sidecar migrate")
         if tokenizer != tokenizer_mark():
-            raise RuntimeNotReady(
-                "The text index was made by another tokenizer; run: powercontext-sidecar reindex"
-            )
+            raise RuntimeNotReady("The text index was made by another tokenizer; run: powercontext-sidecar reindex")
         self._bind(cursor_key)
 
     async def reindex(self, progress: Progress) -> int:

@@ -45,7 +45,9 @@ class SqliteDialect:
         columns = ", ".join([*key, *values])
         marks = ", ".join("?" * (len(key) + len(values)))
         updates = ", ".join(f"{column} = excluded.{column}" for column in values)
-        return f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}"
+        return (
+            f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}"
+        )
 
 
 class SqliteTransaction:

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from adapters.text.identifiers import Keep, identifier_terms
 from adapters.text.ngrams import RUNS, NGrams, ngram_terms
-from adapters.text.normal import normal
+from adapters.text.normal import normal_form
 
 __all__ = ["TOKENIZER_VERSION", "QueryTerms", "Tokens", "index_terms", "query_terms"]
 
@@ -61,12 +61,12 @@ def query_terms(text: str) -> QueryTerms:
     if not (words or grams.singles or grams.pairs):
         words, grams = _terms(text, Keep.ALL)
     terms = dict.fromkeys(words + grams.pairs + grams.alone)
-    covered = dict.fromkeys(char for char in grams.singles if char not in terms)
-    return QueryTerms(tuple(terms), tuple(covered))
+    covered = tuple(char for char in dict.fromkeys(grams.singles) if char not in terms)
+    return QueryTerms(tuple(terms), covered)
 
 
 def _terms(text: str, keep: Keep) -> tuple[list[int], NGrams]:
-    text = normal(text)
+    text = normal_form(text)
     if text.isascii():
         return identifier_terms(text, keep), NGrams()
     # With one group, split() alternates: what is between the runs, a run, what is between, …

@@ -1,7 +1,8 @@
 """Scripts that write no spaces, or glue endings to words as Korean does: characters and pairs of neighbours.
 
-A dictionary would cut better and would fail on names and new words; pairs find 97.6 % of the sentences asked for in
-CMRC 2018, where words cut at spaces find 12 %.
+A dictionary would fail on names and new words. In one Scope of 5,253 sentences of CMRC 2018, pairs and characters find
+93 % of what is asked for among the first 16, characters alone 91 %; words cut at spaces find an eighth, in Scopes of
+240.
 """
 
 import re
@@ -54,7 +55,7 @@ def ngram_terms(runs: list[str], *, drop_function: bool) -> NGrams:
     pairs = [
         first << _PAIR_SHIFT | second
         for first, second in pairwise(chars)
-        if _GAP not in (first, second) and (first not in dropped or second not in dropped)
+        if first != _GAP and second != _GAP and (first not in dropped or second not in dropped)  # noqa: PLR1714 - faster
     ]
     singles = [char for char in chars if char not in dropped]
     alone = [simplified.get(ord(run), ord(run)) for run in runs if len(run) == 1]

@@ -63,9 +63,7 @@ def topic_memory_candidates(scope_id: str, hits: tuple[TopicMemoryHit, ...]) -> 
     return [_artifact_candidate(scope_id, "topic-memory", hit) for hit in hits]
 
 
-def _artifact_candidate(
-    scope_id: str, family: str, hit: ExperienceHit | ProfileSnapshot | TopicMemoryHit
-) -> Candidate:
+def _artifact_candidate(scope_id: str, family: str, hit: ExperienceHit | ProfileSnapshot | TopicMemoryHit) -> Candidate:
     artifact = Ref(family=family, artifact_id=hit.artifact_id, revision=hit.revision)
     return Candidate(ArtifactAddress(scope_id, artifact), hit)
 

@@ -38,8 +38,8 @@ def fit_body(text: str, room_bytes: int) -> FittedBody | None:
     """
     room = room_bytes - len(LINE_PREFIX)
     limit = min(BODY_MAX_BYTES, room)
-    if room < CUT_BODY_MIN_BYTES and len(text) > 2 * room:
-        return None  # too little for a cut body, and a whole one has a byte for every code point, or for a CRLF
+    if room < CUT_BODY_MIN_BYTES and len(text) > room:
+        return None  # too little for a cut body; and a whole one costs a byte for each code point, 7 for a CRLF
     body = escape_body(text, limit)
     encoded = body.encoded
 

@@ -68,9 +68,7 @@ def assemble_legacy(recalled: Recalled, max_bytes: int) -> Assembled:
                 experiences += is_experience
         outcomes[family_index].append(ReceiptLine(candidate.address, outcome, recall_rank))
     receipt = tuple(
-        line
-        for lines, selection in zip(outcomes, selections, strict=True)
-        for line in (*lines, *selection.left_out)
+        line for lines, selection in zip(outcomes, selections, strict=True) for line in (*lines, *selection.left_out)
     )
     if not items:
         return Assembled(None, 0, (), receipt)
@@ -193,9 +191,7 @@ def _scoped_ref_json(address: MemoryEntryAddress | ArtifactAddress) -> str:
 
 
 def _ref_json(ref: Ref) -> str:
-    return (
-        f'{{"family":{_literal(ref.family)},"artifact_id":{_literal(ref.artifact_id)},"revision":{ref.revision}}}'
-    )
+    return f'{{"family":{_literal(ref.family)},"artifact_id":{_literal(ref.artifact_id)},"revision":{ref.revision}}}'
 
 
 def _entry_members(citation: MemoryCitation | MemoryEntryAddress) -> str:

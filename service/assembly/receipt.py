@@ -44,5 +44,3 @@ class Assembled(Struct, frozen=True):
     content_bytes: int
     origins: tuple[Origin, ...]
     receipt: tuple[ReceiptLine, ...]
-
-

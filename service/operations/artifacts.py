@@ -21,7 +21,7 @@ from contracts.artifacts import (
     TopicMemorySearchRequest,
     TopicMemorySearchResponse,
 )
-from contracts.errors import InvalidRequest
+from contracts.errors import InvalidRequest, PreconditionRequired
 from contracts.identity import Ref, SourceRef
 from contracts.ports import Proposal
 from contracts.review import Candidate, ProposeExperienceRequest, ProposeProfileRequest
@@ -79,11 +79,21 @@ class ArtifactOperations:
         return await self._artifacts.create(scope_id, content)
 
     async def replace(
-        self, scope_id: str, family: str, artifact_id: str, request: ReplaceArtifactRequest, expected_revision: int
+        self,
+        scope_id: str,
+        family: str,
+        artifact_id: str,
+        request: ReplaceArtifactRequest,
+        expected_revision: int | None,
     ) -> Artifact:
-        """The next revision. Raises ArtifactNotFound, PreconditionFailed, ContentErased."""
+        """The next revision after `expected_revision`, which the caller must name.
+
+        Raises PreconditionRequired, ArtifactNotFound, PreconditionFailed, ContentErased.
+        """
         content = content_of(family, request.content, "content")
         self._caller.require(Action.REVIEW, scope_id)
+        if expected_revision is None:
+            raise PreconditionRequired
         return await self._artifacts.replace(scope_id, artifact_id, content, expected_revision)
 
     async def erase(

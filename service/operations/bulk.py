@@ -59,9 +59,7 @@ class BulkOperations:
         except ContextError as error:
             totals["refused"] += 1
             yield _encode(
-                LineReport(
-                    line=number + 1, status="refused", error=LineError(code=error.code, message=error.message)
-                )
+                LineReport(line=number + 1, status="refused", error=LineError(code=error.code, message=error.message))
             )
         yield _encode(ImportSummary(totals=ImportTotals(**totals)))
 
@@ -116,5 +114,3 @@ _json = msgspec.json.Encoder()
 
 def _encode(line: LineReport | ImportSummary | ImportLine) -> bytes:
     return _json.encode(line) + b"\n"
-
-

@@ -4,16 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-
 from msgspec import UNSET, UnsetType
 
 from contracts.errors import FieldError, InvalidRequest, RuntimeNotReady
 from contracts.identity import Family
 from contracts.prepare import Assembly, ContextPrepareRequest, PreparedContext, Section
-from service.validation import checked
 from service.access import Action, Caller
 from service.assembly import assemble
 from service.recall import ACROSS_REFERENCES, recall
+from service.validation import checked
 
 if TYPE_CHECKING:
     from service.runtime import Runtime

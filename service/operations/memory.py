@@ -9,8 +9,8 @@ from contracts.errors import CapabilityNotSupported
 from contracts.memory import (
     Entry,
     EntryList,
-    EraseEntryRequest,
     ErasedEntry,
+    EraseEntryRequest,
     GetEntryRequest,
     ListEntriesRequest,
     MemoryChangesRequest,

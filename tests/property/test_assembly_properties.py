@@ -82,9 +82,7 @@ def is_metadata(previous: tuple[str, str], token: tuple[str, str]) -> bool:
 
 
 @given(recalled_contexts, assemblies())
-def test_each_marker_begins_exactly_one_line_and_lines_end_in_lf_alone(
-    recalled: Recalled, assembly: Assembly
-) -> None:
+def test_each_marker_begins_exactly_one_line_and_lines_end_in_lf_alone(recalled: Recalled, assembly: Assembly) -> None:
     content = assemble(recalled, assembly, 32768).content
     if content is not None:
         lines = content.splitlines()
@@ -137,9 +135,7 @@ def test_a_truncated_body_is_a_prefix_of_whole_units_and_an_ellipsis(text: str, 
 
 
 @given(recalled_contexts, assemblies(), st.integers(500, 6000))
-def test_families_that_are_not_selected_change_nothing(
-    recalled: Recalled, assembly: Assembly, max_bytes: int
-) -> None:
+def test_families_that_are_not_selected_change_nothing(recalled: Recalled, assembly: Assembly, max_bytes: int) -> None:
     selected = {field_of(section) for section in assembly.sections}
     emptied = {field: () for field in ("memory", "experience", "profile", "topic_memory") if field not in selected}
     without_them = structs.replace(recalled, **emptied)

@@ -43,7 +43,7 @@ def test_no_character_of_the_table_is_printable() -> None:
         ("a\r\nb\rc\u2028d\u2029e\nf", "a\nb\nc\nd\ne\nf"),
         ("\n\r\r\n", "\n\n\n"),
         (" a \u00a0\u3000 ", " a \u00a0\u3000 "),
-        ("\\u0009 \\ \"", "\\u0009 \\ \""),
+        ('\\u0009 \\ "', '\\u0009 \\ "'),
         ("e\u0301\u2764\ufe0f\ue000\ufffe\U0010ffff", "e\u0301\u2764\ufe0f\ue000\ufffe\U0010ffff"),
     ],
 )

@@ -94,9 +94,7 @@ def test_a_blank_profile_is_dropped_and_experience_and_topic_memory_never_are() 
         profile=(ProfileSnapshot("s", "profile", 1, " \n"), ProfileSnapshot("u", "profile", 1, "p")),
         topic_memory=(TopicMemoryHit("t", 1, "", " ", ""),),
     )
-    assembly = Assembly(
-        sections=(ProfileSection(limit=2), ExperienceSection(limit=1), TopicMemorySection(limit=1))
-    )
+    assembly = Assembly(sections=(ProfileSection(limit=2), ExperienceSection(limit=1), TopicMemorySection(limit=1)))
     outcomes = [(line.candidate.artifact.family, line.outcome) for line in assemble(recalled, assembly, 8000).receipt]
     assert outcomes == [
         ("profile", "included"),

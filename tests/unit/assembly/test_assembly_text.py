@@ -179,9 +179,7 @@ def test_default_sections_are_six_memory_entries_then_two_experiences() -> None:
 
 def test_sections_follow_the_request_and_an_empty_one_leaves_no_heading() -> None:
     recalled = Recalled("s", memory=(memory_of("a"),), experience=(experiences_of(1),))
-    assembly = Assembly(
-        sections=(ExperienceSection(limit=1), ProfileSection(limit=1), MemorySection(limit=1))
-    )
+    assembly = Assembly(sections=(ExperienceSection(limit=1), ProfileSection(limit=1), MemorySection(limit=1)))
     assembled = assemble(recalled, assembly, 8000)
     assert headings(assembled.content) == ["## Experience", "### Experience 1", "## Memory", "### Memory 1"]
     assert [origin.artifact.family for origin in assembled.origins] == ["experience", "memory"]
@@ -272,9 +270,7 @@ def test_a_section_heading_is_paid_by_the_first_item_that_is_put_in() -> None:
 def test_a_longer_item_number_is_counted() -> None:
     """The tenth item is one byte longer; limits above 8 are not the core's concern."""
     recalled = Recalled("s", memory=(memory_of(*["t"] * 9), memory_of("t", scope_id="u")))
-    sizes = [
-        assemble(recalled, memory_section(limit), 32768).content_bytes for limit in (8, 9, 10)
-    ]
+    sizes = [assemble(recalled, memory_section(limit), 32768).content_bytes for limit in (8, 9, 10)]
     assert sizes[2] - sizes[1] == sizes[1] - sizes[0] + 1
     assert assemble(recalled, memory_section(10), sizes[2] - 1).content_bytes == sizes[1]
 

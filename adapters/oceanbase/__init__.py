@@ -1,0 +1,1 @@
+"""OceanBase in MySQL mode, a cluster or a single seekdb node: tables partitioned by Scope."""

@@ -1,0 +1,63 @@
+"""Our error for one of the driver, by its class or SQLSTATE, never by its words."""
+
+from typing import Final
+
+import asyncpg
+
+from adapters.sql.attempts import RolledBack
+from adapters.sql.engine import UniqueViolation
+from contracts.errors import RuntimeNotReady
+
+DRIVER_ERRORS: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
+"""What asyncpg raises; TimeoutError is an OSError."""
+
+_SERIALIZATION_FAILURE: Final = "40001"
+_DEADLOCK: Final = "40P01"
+_LOCK_NOT_AVAILABLE: Final = "55P03"
+_LOST_RACES: Final = frozenset({_SERIALIZATION_FAILURE, _DEADLOCK, _LOCK_NOT_AVAILABLE})
+
+# An administrator or a crash ended this connection; whether the server is there shows when the next one is opened.
+_CONNECTION_ENDED: Final = frozenset({"57P01", "57P02", "08003", "08006"})
+
+_MESSAGES: Final = {
+    "28P01": "The database refused the user or password of the database URL.",
+    "28000": "The database refused the user of the database URL.",
+    "3D000": "The database named in the URL does not exist on its server; create it.",
+    "42P01": "The database lacks a table; run: powercontext-sidecar migrate",
+    "25006": "The database server is read-only, perhaps a standby; name the primary.",
+    "53100": "The disk of the database server is full.",
+    "53300": "The database server has no connection left; raise max_connections or run fewer sidecars.",
+    "57014": "The database took too long for a statement; try again.",
+    "57P03": "The database server is starting or shutting down; try again.",
+}
+# Whole classes of conditions that are the server's and pass: connection, resources, operator, system.
+_PASSING_CLASSES: Final = ("08", "53", "57", "58")
+
+UNREACHABLE: Final = "The database server cannot be reached; check that it runs and that the URL names it."
+UNKNOWN_END: Final = "The connection broke while the write was being committed, so it may or may not be stored; read before writing again."
+
+
+def translate(error: Exception, *, connected: bool, committing: bool) -> Exception:
+    """`error` itself where it is a bug.
+
+    connected: whether the connection is still open. committing: whether COMMIT had been sent.
+    """
+    if isinstance(error, asyncpg.UniqueViolationError):
+        return UniqueViolation()
+    state = error.sqlstate if isinstance(error, asyncpg.PostgresError) else None
+    if state in _LOST_RACES or isinstance(error, asyncpg.InvalidCachedStatementError):
+        return RolledBack()
+    if isinstance(error, TimeoutError):  # an OSError too, so it comes first
+        return RuntimeNotReady(UNKNOWN_END if committing else _MESSAGES["57014"])
+    lost = state in _CONNECTION_ENDED or isinstance(error, OSError)
+    if lost or (not connected and isinstance(error, asyncpg.InterfaceError)):
+        return RuntimeNotReady(UNKNOWN_END) if committing else RolledBack()
+    if state is not None and (state in _MESSAGES or state[:2] in _PASSING_CLASSES):
+        return RuntimeNotReady(_MESSAGES.get(state))
+    return error
+
+
+def translate_connecting(error: Exception) -> RuntimeNotReady:
+    """Why no connection could be opened."""
+    state = error.sqlstate if isinstance(error, asyncpg.PostgresError) else None
+    return RuntimeNotReady(_MESSAGES.get(state or "", UNREACHABLE))

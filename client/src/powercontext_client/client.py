@@ -1,0 +1,228 @@
+"""The two clients. Each is one transport and the same list of operations; see `operations` for what they do.
+
+The environment (proxies, .netrc) is not read and redirects are not followed: a token must reach the named address only.
+"""
+
+import asyncio
+import functools
+import time
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import httpx
+
+from powercontext_client import operations
+from powercontext_client.call import REQUEST_ID_HEADER, Call, read_answer
+from powercontext_client.connection import DEFAULT_BASE_URL, DEFAULT_TIMEOUT_S, Connection, request_headers
+from powercontext_client.errors import RequestTimeout, TransportError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _blocking(build: Callable[P, Call[T]]) -> "Callable[Concatenate[ContextClient, P], T]":
+    @functools.wraps(build)
+    def operation(self: "ContextClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.send(build(*args, **kwargs))
+
+    return operation
+
+
+def _awaited(build: Callable[P, Call[T]]) -> "Callable[Concatenate[AsyncContextClient, P], Coroutine[Any, Any, T]]":
+    @functools.wraps(build)
+    async def operation(self: "AsyncContextClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.send(build(*args, **kwargs))
+
+    return operation
+
+
+class ContextClient:
+    """A blocking client; its connections are reused, and it may be shared by threads. Close it, or use `with`.
+
+    base_url, unix_socket, token, timeout_s: see Connection.
+    transport: takes the place of the network, for tests and for services in the same process.
+    Every method raises a ContextClientError when the call fails.
+    """
+
+    def __init__(
+        self,
+        base_url: str = DEFAULT_BASE_URL,
+        *,
+        unix_socket: str | None = None,
+        token: str | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._connection = Connection(base_url, unix_socket, token, timeout_s)
+        self._http = httpx.Client(
+            base_url=base_url,
+            headers=self._connection.headers(),
+            transport=transport or httpx.HTTPTransport(uds=unix_socket),
+            trust_env=False,
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection!r})"
+
+    def __enter__(self) -> "ContextClient":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def send(self, call: Call[T]) -> T:
+        """Carry out a call.
+
+        Raises RequestTimeout when no whole answer came in time, TransportError when none came, and what
+        `read_answer` raises.
+        """
+        timeout_s = self._connection.timeout_s if call.timeout_s is None else call.timeout_s
+        deadline = time.monotonic() + timeout_s
+        body = bytearray()
+        try:
+            with self._http.stream(
+                call.method,
+                call.target,
+                content=call.body,
+                headers=request_headers(call.body),
+                timeout=timeout_s,
+            ) as answer:
+                # httpx bounds each wait, not their sum: a service that trickles would hold the caller for ever.
+                for chunk in answer.iter_bytes():
+                    body += chunk
+                    if time.monotonic() > deadline:
+                        raise RequestTimeout(f"No whole answer within {timeout_s} seconds.")
+        except httpx.TimeoutException as late:
+            raise RequestTimeout(f"No answer within {timeout_s} seconds.") from late
+        except httpx.HTTPError as broken:
+            raise TransportError(f"No answer: {type(broken).__name__}.") from broken
+        return read_answer(
+            call,
+            answer.status_code,
+            answer.headers.get("Content-Type", ""),
+            answer.headers.get(REQUEST_ID_HEADER),
+            bytes(body),
+        )
+
+    prepare_context = _blocking(operations.prepare_context)
+    get_capabilities = _blocking(operations.get_capabilities)
+    create_scope = _blocking(operations.create_scope)
+    get_scope = _blocking(operations.get_scope)
+    list_scopes = _blocking(operations.list_scopes)
+    replace_scope = _blocking(operations.replace_scope)
+    remember = _blocking(operations.remember)
+    search_memory = _blocking(operations.search_memory)
+    list_memory_entries = _blocking(operations.list_memory_entries)
+    get_memory_entry = _blocking(operations.get_memory_entry)
+    revise_memory_entry = _blocking(operations.revise_memory_entry)
+    retire_memory_entry = _blocking(operations.retire_memory_entry)
+    get_memory_changes = _blocking(operations.get_memory_changes)
+    propose_experience = _blocking(operations.propose_experience)
+    search_experience = _blocking(operations.search_experience)
+    get_experience = _blocking(operations.get_experience)
+    list_candidates = _blocking(operations.list_candidates)
+    get_candidate = _blocking(operations.get_candidate)
+    approve_candidate = _blocking(operations.approve_candidate)
+    reject_candidate = _blocking(operations.reject_candidate)
+    revise_candidate = _blocking(operations.revise_candidate)
+    propose_profile = _blocking(operations.propose_profile)
+    search_topic_memory = _blocking(operations.search_topic_memory)
+    get_topic_memory = _blocking(operations.get_topic_memory)
+    get_artifact = _blocking(operations.get_artifact)
+    get_artifact_revision = _blocking(operations.get_artifact_revision)
+    list_artifact_revisions = _blocking(operations.list_artifact_revisions)
+
+
+class AsyncContextClient:
+    """The same client for asyncio: every operation is a coroutine. Close it, or use `async with`."""
+
+    def __init__(
+        self,
+        base_url: str = DEFAULT_BASE_URL,
+        *,
+        unix_socket: str | None = None,
+        token: str | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._connection = Connection(base_url, unix_socket, token, timeout_s)
+        self._http = httpx.AsyncClient(
+            base_url=base_url,
+            headers=self._connection.headers(),
+            transport=transport or httpx.AsyncHTTPTransport(uds=unix_socket),
+            trust_env=False,
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection!r})"
+
+    async def __aenter__(self) -> "AsyncContextClient":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def send(self, call: Call[T]) -> T:
+        """Carry out a call; raises as ContextClient.send does."""
+        timeout_s = self._connection.timeout_s if call.timeout_s is None else call.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                answer = await self._http.request(
+                    call.method,
+                    call.target,
+                    content=call.body,
+                    headers=request_headers(call.body),
+                    timeout=timeout_s,
+                )
+        except (TimeoutError, httpx.TimeoutException) as late:
+            raise RequestTimeout(f"No answer within {timeout_s} seconds.") from late
+        except httpx.HTTPError as broken:
+            raise TransportError(f"No answer: {type(broken).__name__}.") from broken
+        return read_answer(
+            call,
+            answer.status_code,
+            answer.headers.get("Content-Type", ""),
+            answer.headers.get(REQUEST_ID_HEADER),
+            answer.content,
+        )
+
+    prepare_context = _awaited(operations.prepare_context)
+    get_capabilities = _awaited(operations.get_capabilities)
+    create_scope = _awaited(operations.create_scope)
+    get_scope = _awaited(operations.get_scope)
+    list_scopes = _awaited(operations.list_scopes)
+    replace_scope = _awaited(operations.replace_scope)
+    remember = _awaited(operations.remember)
+    search_memory = _awaited(operations.search_memory)
+    list_memory_entries = _awaited(operations.list_memory_entries)
+    get_memory_entry = _awaited(operations.get_memory_entry)
+    revise_memory_entry = _awaited(operations.revise_memory_entry)
+    retire_memory_entry = _awaited(operations.retire_memory_entry)
+    get_memory_changes = _awaited(operations.get_memory_changes)
+    propose_experience = _awaited(operations.propose_experience)
+    search_experience = _awaited(operations.search_experience)
+    get_experience = _awaited(operations.get_experience)
+    list_candidates = _awaited(operations.list_candidates)
+    get_candidate = _awaited(operations.get_candidate)
+    approve_candidate = _awaited(operations.approve_candidate)
+    reject_candidate = _awaited(operations.reject_candidate)
+    revise_candidate = _awaited(operations.revise_candidate)
+    propose_profile = _awaited(operations.propose_profile)
+    search_topic_memory = _awaited(operations.search_topic_memory)
+    get_topic_memory = _awaited(operations.get_topic_memory)
+    get_artifact = _awaited(operations.get_artifact)
+    get_artifact_revision = _awaited(operations.get_artifact_revision)
+    list_artifact_revisions = _awaited(operations.list_artifact_revisions)

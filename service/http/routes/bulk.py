@@ -1,0 +1,66 @@
+"""Import and export as NDJSON streams."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from contracts.bulk import ImportLine, LineReport
+from service.http.body import NDJSON_TYPE, check_announced_size, stream_body
+from service.http.operation import Call, operation
+from service.http.spool import Spool
+from service.http.streaming import StreamedResponse
+
+
+@operation(
+    "POST",
+    "/v1/scopes/{scope_id}/import",
+    role="contributor",
+    tag="bulk",
+    body=ImportLine,
+    body_type=NDJSON_TYPE,
+    answer=LineReport,
+    answer_type=NDJSON_TYPE,
+    errors=(404,),
+)
+async def import_scope(call: Call) -> StreamedResponse:
+    """Import lines: one report a line as batches are committed, then the totals. Artifact lines need the role reviewer."""
+    settings = call.request.app.state.settings
+    check_announced_size(call.request, settings.http_max_import_bytes)
+    await call.operations.bulk.authorize_import(call.scope_id)
+    body = stream_body(call.request, settings.http_max_import_bytes, settings.http_body_timeout_seconds)
+    reports = call.operations.bulk.import_lines(call.scope_id, body)
+    return StreamedResponse(_spooled(reports), NDJSON_TYPE)
+
+
+@operation(
+    "GET",
+    "/v1/scopes/{scope_id}/export",
+    role="viewer",
+    tag="bulk",
+    answer=ImportLine,
+    answer_type=NDJSON_TYPE,
+    errors=(404,),
+)
+async def export_scope(call: Call) -> StreamedResponse:
+    """Export every stored revision in order, one line each."""
+    await call.operations.bulk.authorize_export(call.scope_id)
+    return StreamedResponse(call.operations.bulk.export(call.scope_id), NDJSON_TYPE)
+
+
+async def _spooled(reports: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The reports, made at their own pace: an import goes on while nobody reads what it says."""
+    spool = Spool()
+
+    async def write() -> None:
+        try:
+            async for report in reports:
+                spool.write(report)
+        finally:
+            spool.end()
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(write())
+        async for piece in spool.read():
+            yield piece
+
+
+ROUTES = (import_scope, export_scope)

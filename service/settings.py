@@ -1,0 +1,159 @@
+"""Settings from POWERCONTEXT_SERVER_* variables: typed, bounded, and refused by name when misspelt or out of range."""
+
+import difflib
+import ipaddress
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from contracts import limits
+from contracts.access import AccessMode
+
+PREFIX = "POWERCONTEXT_SERVER_"
+FILE_SUFFIX = "_FILE"
+SECRETS = ("auth_token", "database_url")
+"""Settings that may also be given as the name of a file, so that they stand in no process list."""
+
+
+class SettingsError(Exception):
+    """A setting that is wrong; each problem names its variable and what is allowed, never the value."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problems))
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that can be set. A field `http_port` is the variable POWERCONTEXT_SERVER_HTTP_PORT."""
+
+    database_url: str = "sqlite:///./data/powercontext.db"
+    http_host: str = "127.0.0.1"
+    http_port: Annotated[int, Meta(ge=1, le=65535)] = 8000
+    http_uds: str | None = None
+    http_max_body_bytes: Annotated[int, Meta(ge=1024, le=2**30)] = 2**20
+    http_max_import_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 64 * 2**20
+    http_max_concurrent_requests: Annotated[int, Meta(ge=1, le=65536)] = 64
+    http_queue_timeout_seconds: Annotated[float, Meta(ge=0, le=60)] = 1.0
+    http_body_timeout_seconds: Annotated[float, Meta(gt=0, le=3600)] = 30.0
+    http_header_timeout_seconds: Annotated[float, Meta(gt=0, le=3600)] = 10.0
+    http_shutdown_timeout_seconds: Annotated[int, Meta(ge=0, le=3600)] = 10
+    runtime_context_assembly_max_entries: Annotated[int, Meta(ge=1)] = limits.ASSEMBLY_MAX_ENTRIES_DEFAULT
+    runtime_recall_timeout_seconds: Annotated[float, Meta(gt=0, le=3600)] = 5.0
+    access_mode: AccessMode | None = None
+    auth_token: str | None = None
+    allow_remote_without_access_control: bool = False
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def effective_access_mode(self) -> AccessMode:
+        """`enforced` when set, or when a static token is."""
+        return self.access_mode or ("disabled" if self.auth_token is None else "enforced")
+
+    def __repr__(self) -> str:
+        """Without secrets: a database URL may hold a password."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__ if name not in SECRETS}
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def variable_of(field: str) -> str:
+    """The environment variable of a field."""
+    return PREFIX + field.upper()
+
+
+def load_settings(environment: Mapping[str, str]) -> Settings:
+    """The settings in `environment`; variables without the prefix are not looked at.
+
+    Raises SettingsError with one problem for each variable that is unknown, out of range, unreadable or contradictory.
+    """
+    problems: list[str] = []
+    values: dict[str, Any] = {}
+    for variable in sorted(name for name in environment if name.startswith(PREFIX)):
+        field = variable.removeprefix(PREFIX).lower()
+        from_file = field.removesuffix(FILE_SUFFIX.lower())
+        if from_file != field and from_file in SECRETS:
+            if variable_of(from_file) in environment:
+                problems.append(f"{variable}: {variable_of(from_file)} is set too; set one of them")
+            else:
+                _read_secret(variable, environment[variable], from_file, values, problems)
+        elif field not in Settings.__struct_fields__:
+            problems.append(f"{variable}: is not a setting{_meant(field)}")
+        else:
+            values[field] = environment[variable]
+    checked = {field: _check(field, text, problems) for field, text in values.items()}
+    if problems:
+        raise SettingsError(problems)
+    settings = Settings(**checked)
+    problems = [*_contradictions(settings)]
+    if problems:
+        raise SettingsError(problems)
+    return settings
+
+
+def check_bind(settings: Settings) -> None:
+    """Without access control only this machine may reach the server. Raises SettingsError."""
+    exposed = settings.http_uds is None and not _is_loopback(settings.http_host)
+    allowed = settings.effective_access_mode == "enforced" or settings.allow_remote_without_access_control
+    if exposed and not allowed:
+        raise SettingsError(
+            [
+                f"{variable_of('http_host')}: without access control only a loopback address or a Unix socket is allowed;"
+                f" set {variable_of('auth_token')} or {variable_of('access_mode')}=enforced, or, where everyone who can"
+                f" reach this address may read and write everything,"
+                f" {variable_of('allow_remote_without_access_control')}=true"
+            ]
+        )
+
+
+def _check(field: str, text: str, problems: list[str]) -> Any:
+    """The typed value of a field, or a problem."""
+    kind = msgspec.structs.fields(Settings)[Settings.__struct_fields__.index(field)].type
+    try:
+        return msgspec.convert(text, kind, strict=False)
+    except msgspec.ValidationError as error:
+        rule = str(error).partition(" - at ")[0].replace("`", "").split(", got")[0]
+        if rule.startswith("Invalid enum value"):
+            rule = f"Expected one of: {_choices(field)}"
+        problems.append(f"{variable_of(field)}: {rule[0].lower()}{rule[1:]}")
+        return None
+
+
+def _choices(field: str) -> str:
+    schema = msgspec.json.schema(Settings)
+    described = schema["$defs"]["Settings"]["properties"][field]
+    options = described.get("enum") or next(part["enum"] for part in described["anyOf"] if "enum" in part)
+    return ", ".join(str(option) for option in options if option is not None)
+
+
+def _contradictions(settings: Settings) -> list[str]:
+    problems = []
+    if settings.access_mode == "disabled" and settings.auth_token is not None:
+        problems.append(f"{variable_of('access_mode')}: disabled contradicts {variable_of('auth_token')}")
+    token = settings.auth_token
+    if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
+        problems.append(f"{variable_of('auth_token')}: must be printable ASCII without blanks, and not empty")
+    return problems
+
+
+def _read_secret(variable: str, path: str, field: str, values: dict[str, Any], problems: list[str]) -> None:
+    try:
+        values[field] = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError, ValueError):
+        problems.append(f"{variable}: names a file that cannot be read as text")
+
+
+def _meant(field: str) -> str:
+    known = [*Settings.__struct_fields__, *(secret + FILE_SUFFIX.lower() for secret in SECRETS)]
+    close = difflib.get_close_matches(field, known, n=1)
+    return f"; did you mean {variable_of(close[0])}?" if close else ""
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,53 @@
+import subprocess
+import sys
+
+import click
+import pytest
+
+from service.cli import main
+
+COMMANDS = main.list_commands(click.Context(main))
+GROUPED = [("scope", "create"), ("scope", "list"), ("token", "create"), ("token", "list"), ("token", "revoke")]
+GROUPED += [("grant", "add"), ("grant", "list"), ("grant", "remove")]
+
+
+def test_every_command_of_the_design_is_there() -> None:
+    expected = "assemble demo doctor export grant import migrate openapi prepare reindex scope serve token"
+    assert " ".join(sorted(COMMANDS)) == expected
+
+
+@pytest.mark.parametrize("path", [(name,) for name in COMMANDS] + GROUPED, ids=" ".join)
+def test_every_command_explains_itself(path: tuple[str, ...]) -> None:
+    command: click.Command | None = main
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), name)
+    assert command is not None
+    assert command.help
+    assert len(command.help) > 50
+    for parameter in command.params:
+        assert not isinstance(parameter, click.Option) or parameter.help, parameter.name
+
+
+def test_help_starts_neither_web_framework_nor_database() -> None:
+    script = (
+        "import sys\nfrom service.cli import main\nmain(['--help'], standalone_mode=False)\n"
+        "print(sorted({'litestar', 'uvicorn', 'adapters', 'aiosqlite', 'asyncio'} & set(sys.modules)))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=20
+    ).stdout
+    assert "Commands:" in shown
+    assert shown.splitlines()[-1] == "[]"
+
+
+def test_an_unknown_command_is_a_usage_error() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from service.cli import main; main()", "sevre"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
