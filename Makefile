@@ -68,7 +68,9 @@ eval-recall: $(VENV)/.installed-dev ## Measure recall quality: make eval-recall 
 COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links $(LOCK_FLAGS)
 
-lock: $(VENV)/.installed-dev ## Regenerate requirements/*.txt; LOCK_FLAGS=--upgrade takes newer releases
+# Needs no installed project, so that a dependency can be added to pyproject.toml before it is locked.
+lock: | $(BIN)/python ## Regenerate requirements/*.txt; LOCK_FLAGS=--upgrade takes newer releases
+	@test -x $(BIN)/uv || $(PIP_INSTALL) uv
 	$(COMPILE) --extra postgres --extra oceanbase pyproject.toml -o requirements/runtime.txt
 	$(COMPILE) --group build --constraints requirements/runtime.txt -o requirements/build.txt
 	$(COMPILE) --all-extras --group dev --constraints requirements/runtime.txt --constraints requirements/build.txt \

@@ -45,8 +45,8 @@ async def open_storage(database_url: str, *, connections: int = CONNECTIONS) -> 
 
 
 async def _open_sqlite(database_url: str) -> SqlStorage:
-    from adapters.sqlite.engine import SqliteEngine
-    from adapters.sqlite.migrate import SqliteMigrator
+    from adapters.sqlite.engine import SqliteEngine  # noqa: PLC0415  # as the others
+    from adapters.sqlite.migrate import SqliteMigrator  # noqa: PLC0415  # as the others
 
     _, separator, rest = database_url.partition(":///")
     name = unquote(rest)
@@ -66,8 +66,8 @@ async def _open_postgres(database_url: str, connections: int) -> SqlStorage:
     if address.options.get("sslmode", "prefer") not in modes:
         raise DatabaseUrlError(f"must have one of these as sslmode: {', '.join(modes)}")
     try:
-        from adapters.postgres.engine import PostgresEngine
-        from adapters.postgres.migrate import PostgresMigrator
+        from adapters.postgres.engine import PostgresEngine  # noqa: PLC0415  # its driver is an extra
+        from adapters.postgres.migrate import PostgresMigrator  # noqa: PLC0415  # its driver is an extra
     except ModuleNotFoundError as error:
         raise _lacks_driver(error, "asyncpg", "postgres") from error
     engine = await PostgresEngine.open(address, connections)
@@ -80,8 +80,8 @@ async def _open_oceanbase(database_url: str, connections: int) -> SqlStorage:
     if address.options.get("charset", "utf8mb4") != "utf8mb4":
         raise DatabaseUrlError("must have utf8mb4 as charset, or none")
     try:
-        from adapters.oceanbase.engine import OceanBaseEngine
-        from adapters.oceanbase.migrate import OceanBaseMigrator
+        from adapters.oceanbase.engine import OceanBaseEngine  # noqa: PLC0415  # its driver is an extra
+        from adapters.oceanbase.migrate import OceanBaseMigrator  # noqa: PLC0415  # its driver is an extra
     except ModuleNotFoundError as error:
         raise _lacks_driver(error, "pymysql", "oceanbase") from error
     engine = await OceanBaseEngine.open(address, connections)

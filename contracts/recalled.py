@@ -41,12 +41,16 @@ class ExperienceGroup(Struct, frozen=True):
 
 
 class ProfileSnapshot(Struct, frozen=True):
-    """The formal head Profile of one Scope."""
+    """The formal head Profile of one Scope. An erased one is handed on without content, so that the receipt names it.
+
+    The other families are found through the text index, which holds nothing that was erased.
+    """
 
     scope_id: str
     artifact_id: str
     revision: int
     content: str
+    erased: bool = False
 
 
 class TopicMemoryHit(Struct, frozen=True):

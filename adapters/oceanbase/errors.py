@@ -4,6 +4,7 @@ from typing import Final
 
 import pymysql.err
 
+from adapters.sql import conditions
 from adapters.sql.attempts import RolledBack
 from adapters.sql.engine import UniqueViolation
 from contracts.errors import RuntimeNotReady
@@ -19,25 +20,21 @@ _LOST_RACES: Final = frozenset({1205, 1213, 6001, 6002, 6003, 6005, 6235})
 _CONNECTION_LOST: Final = frozenset({0, 2003, 2006, 2013, 2014, 2055})
 
 _MESSAGES: Final = {
-    1040: "The database server has no connection left; run fewer sidecars or raise its limit.",
-    1044: "The user of the database URL may not use the database named there.",
-    1045: "The database refused the user or password of the database URL.",
-    1049: "The database named in the URL does not exist on its server; create it.",
-    1053: "The database server is shutting down; try again.",
-    1142: "The user of the database URL lacks a privilege on the tables.",
-    NO_SUCH_TABLE: "The database lacks a table; run: powercontext-sidecar migrate",
-    1235: "The database server does not support a statement this program needs.",
-    1290: "The database server is read-only.",
-    4012: "The database took too long for a statement; try again.",
-    4030: "The database tenant has no memory left.",
-    4184: "The disk of the database server is full.",
+    1040: conditions.NO_CONNECTION_LEFT,
+    1044: conditions.NOT_ALLOWED,
+    1045: conditions.LOGIN_REFUSED,
+    1049: conditions.NO_DATABASE,
+    1053: conditions.GOING,
+    1142: conditions.NOT_ALLOWED,
+    NO_SUCH_TABLE: conditions.NO_TABLE,
+    1290: conditions.READ_ONLY,
+    4012: conditions.TOO_SLOW,
+    4030: conditions.MEMORY_FULL,
+    4184: conditions.DISK_FULL,
 }
 # OceanBase's own conditions begin here: memory, disk, a leader that moves, a transaction that ended. A bug of ours has
 # one of MySQL's codes instead.
 _OWN_CODES: Final = 4000
-
-UNREACHABLE: Final = "The database server cannot be reached; check that it runs and that the URL names it."
-UNKNOWN_END: Final = "The connection broke while the write was being committed, so it may or may not be stored; read before writing again."
 
 
 def code_of(error: pymysql.err.MySQLError) -> int | None:
@@ -56,7 +53,7 @@ def connection_lost(error: BaseException) -> bool:
 def translate(error: Exception, *, committing: bool) -> Exception:
     """`error` itself where it is ours or a bug. committing: whether COMMIT had been sent."""
     if connection_lost(error):
-        return RuntimeNotReady(UNKNOWN_END) if committing else RolledBack()
+        return RuntimeNotReady(conditions.UNKNOWN_END) if committing else RolledBack()
     if not isinstance(error, pymysql.err.MySQLError):
         return error
     code = code_of(error)
@@ -65,11 +62,11 @@ def translate(error: Exception, *, committing: bool) -> Exception:
     if code in _LOST_RACES:
         return RolledBack()
     if code in _MESSAGES or (code is not None and code >= _OWN_CODES):
-        return RuntimeNotReady(UNKNOWN_END if committing else _MESSAGES.get(code))
+        return RuntimeNotReady(conditions.UNKNOWN_END if committing else _MESSAGES.get(code))
     return error
 
 
 def translate_connecting(error: Exception) -> RuntimeNotReady:
     """Why no connection could be opened."""
     code = code_of(error) if isinstance(error, pymysql.err.MySQLError) else None
-    return RuntimeNotReady(_MESSAGES.get(code or 0, UNREACHABLE))
+    return RuntimeNotReady(_MESSAGES.get(code or 0, conditions.UNREACHABLE))

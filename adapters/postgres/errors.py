@@ -4,6 +4,7 @@ from typing import Final
 
 import asyncpg
 
+from adapters.sql import conditions
 from adapters.sql.attempts import RolledBack
 from adapters.sql.engine import UniqueViolation
 from contracts.errors import RuntimeNotReady
@@ -20,21 +21,20 @@ _LOST_RACES: Final = frozenset({_SERIALIZATION_FAILURE, _DEADLOCK, _LOCK_NOT_AVA
 _CONNECTION_ENDED: Final = frozenset({"57P01", "57P02", "08003", "08006"})
 
 _MESSAGES: Final = {
-    "28P01": "The database refused the user or password of the database URL.",
-    "28000": "The database refused the user of the database URL.",
-    "3D000": "The database named in the URL does not exist on its server; create it.",
-    "42P01": "The database lacks a table; run: powercontext-sidecar migrate",
-    "25006": "The database server is read-only, perhaps a standby; name the primary.",
-    "53100": "The disk of the database server is full.",
-    "53300": "The database server has no connection left; raise max_connections or run fewer sidecars.",
-    "57014": "The database took too long for a statement; try again.",
-    "57P03": "The database server is starting or shutting down; try again.",
+    "28P01": conditions.LOGIN_REFUSED,
+    "28000": conditions.LOGIN_REFUSED,
+    "3D000": conditions.NO_DATABASE,
+    "42501": conditions.NOT_ALLOWED,
+    "42P01": conditions.NO_TABLE,
+    "25006": conditions.READ_ONLY,
+    "53100": conditions.DISK_FULL,
+    "53200": conditions.MEMORY_FULL,
+    "53300": conditions.NO_CONNECTION_LEFT,
+    "57014": conditions.TOO_SLOW,
+    "57P03": conditions.GOING,
 }
 # Whole classes of conditions that are the server's and pass: connection, resources, operator, system.
 _PASSING_CLASSES: Final = ("08", "53", "57", "58")
-
-UNREACHABLE: Final = "The database server cannot be reached; check that it runs and that the URL names it."
-UNKNOWN_END: Final = "The connection broke while the write was being committed, so it may or may not be stored; read before writing again."
 
 
 def translate(error: Exception, *, connected: bool, committing: bool) -> Exception:
@@ -48,10 +48,10 @@ def translate(error: Exception, *, connected: bool, committing: bool) -> Excepti
     if state in _LOST_RACES or isinstance(error, asyncpg.InvalidCachedStatementError):
         return RolledBack()
     if isinstance(error, TimeoutError):  # an OSError too, so it comes first
-        return RuntimeNotReady(UNKNOWN_END if committing else _MESSAGES["57014"])
+        return RuntimeNotReady(conditions.UNKNOWN_END if committing else conditions.TOO_SLOW)
     lost = state in _CONNECTION_ENDED or isinstance(error, OSError)
     if lost or (not connected and isinstance(error, asyncpg.InterfaceError)):
-        return RuntimeNotReady(UNKNOWN_END) if committing else RolledBack()
+        return RuntimeNotReady(conditions.UNKNOWN_END) if committing else RolledBack()
     if state is not None and (state in _MESSAGES or state[:2] in _PASSING_CLASSES):
         return RuntimeNotReady(_MESSAGES.get(state))
     return error
@@ -60,4 +60,4 @@ def translate(error: Exception, *, connected: bool, committing: bool) -> Excepti
 def translate_connecting(error: Exception) -> RuntimeNotReady:
     """Why no connection could be opened."""
     state = error.sqlstate if isinstance(error, asyncpg.PostgresError) else None
-    return RuntimeNotReady(_MESSAGES.get(state or "", UNREACHABLE))
+    return RuntimeNotReady(_MESSAGES.get(state or "", conditions.UNREACHABLE))

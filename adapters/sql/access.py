@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from adapters.sql.cursors import decode_cursor, encode_cursor
 from adapters.sql.engine import Engine, Row, Transaction, fetch_in
+from adapters.sql.settings_table import TOKEN_COUNTER, next_number
 from contracts.access import Grant, Principal, TokenItem
 from contracts.errors import NotFound
 
@@ -36,11 +37,11 @@ class SqlAccess:
         token_id = "tok_" + secrets.token_hex(16)
 
         async def job(transaction: Transaction) -> TokenItem:
-            counted = await transaction.fetch("SELECT MAX(id) FROM token")
+            number = await next_number(transaction, self._engine.dialect, TOKEN_COUNTER)
             await transaction.execute(
                 "INSERT INTO token (id, token_id, digest, principal_id, principal_type, description, created_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                int(counted[0][0] or 0) + 1,
+                number,
                 token_id,
                 digest,
                 principal.id.encode(),

@@ -102,15 +102,17 @@ class SqlProfileRecall:
     async def head(self, scope: ScopeKey) -> ProfileSnapshot | None:
         async def job(transaction: Transaction) -> ProfileSnapshot | None:
             rows = await transaction.fetch(
-                "SELECT r.revision, r.content FROM artifact_head h JOIN artifact_revision r ON r.scope = h.scope"
+                "SELECT r.revision, r.content, r.erased FROM artifact_head h JOIN artifact_revision r ON r.scope = h.scope"
                 " AND r.family = h.family AND r.artifact_id = h.artifact_id AND r.revision = h.revision"
-                " WHERE h.scope = ? AND h.family = 'profile' AND h.artifact_id = ? AND h.erased = 0",
+                " WHERE h.scope = ? AND h.family = 'profile' AND h.artifact_id = ?",
                 scope.key,
                 PROFILE_ARTIFACT_ID,
             )
             if not rows:
                 return None
-            revision, canonical = rows[0]
+            revision, canonical, erased = rows[0]
+            if erased:
+                return ProfileSnapshot(scope.scope_id, PROFILE_ARTIFACT_ID, revision, "", erased=True)
             content = decode_content("profile", canonical)
             assert isinstance(content, ProfileContent)
             return ProfileSnapshot(scope.scope_id, PROFILE_ARTIFACT_ID, revision, content.content)

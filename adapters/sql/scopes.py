@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from adapters.sql.cursors import decode_cursor, encode_cursor
 from adapters.sql.engine import Engine, Row, Transaction, fetch_in
-from adapters.sql.settings_table import next_scope_key
+from adapters.sql.settings_table import SCOPE_COUNTER, next_number
 from contracts.errors import (
     InvalidCursor,
     InvalidScopeRelationship,
@@ -86,7 +86,7 @@ class SqlScopes:
         key = request.idempotency_key.encode()
 
         async def job(transaction: Transaction) -> ScopeDescriptor:
-            new_id = await next_scope_key(transaction, self._engine.dialect)
+            new_id = await next_number(transaction, self._engine.dialect, SCOPE_COUNTER)
             known = await transaction.fetch("SELECT id, parameters_digest FROM scope WHERE idempotency_key = ?", key)
             if known:
                 if bytes(known[0][1]) != parameters:

@@ -1,4 +1,4 @@
-"""The few facts that belong to the database itself: its cursor key, its Scope counter, its tokenizer."""
+"""The few facts that belong to the database itself: its cursor key, its counters, its tokenizer."""
 
 import secrets
 
@@ -6,6 +6,7 @@ from adapters.sql.engine import Dialect, Transaction
 
 CURSOR_KEY = "cursor_key"
 SCOPE_COUNTER = "scope_counter"
+TOKEN_COUNTER = "token_counter"  # noqa: S105  # a name, no secret
 TOKENIZER = "tokenizer"
 
 
@@ -20,17 +21,20 @@ async def write_setting(transaction: Transaction, dialect: Dialect, name: str, v
     await transaction.execute(dialect.upsert("setting", ["name"], ["value"]), name, value)
 
 
-async def seed_settings(transaction: Transaction, dialect: Dialect, tokenizer: bytes) -> None:
-    """Give a new database its key, counter and tokenizer mark; leaves those that are there."""
-    seeds = {CURSOR_KEY: secrets.token_bytes(32), SCOPE_COUNTER: b"0", TOKENIZER: tokenizer}
+async def seed_settings(transaction: Transaction, tokenizer: bytes) -> None:
+    """Give a new database its key, counters and tokenizer mark; leaves those that are there.
+
+    Raises UniqueViolation when another process seeds at the same time: its key must stay, so nothing is overwritten.
+    """
+    seeds = {CURSOR_KEY: secrets.token_bytes(32), SCOPE_COUNTER: b"0", TOKEN_COUNTER: b"0", TOKENIZER: tokenizer}
     for name, value in seeds.items():
         if await read_setting(transaction, name) is None:
-            await write_setting(transaction, dialect, name, value)
+            await transaction.execute("INSERT INTO setting (name, value) VALUES (?, ?)", name, value)
 
 
-async def next_scope_key(transaction: Transaction, dialect: Dialect) -> int:
-    """A key that no Scope ever had. Holds the counter's lock until the transaction ends, so creators are serial."""
-    rows = await transaction.fetch(f"SELECT value FROM setting WHERE name = ?{dialect.for_update}", SCOPE_COUNTER)
-    key = int(bytes(rows[0][0])) + 1
-    await write_setting(transaction, dialect, SCOPE_COUNTER, str(key).encode())
-    return key
+async def next_number(transaction: Transaction, dialect: Dialect, counter: str) -> int:
+    """A number that `counter` never gave before. Holds its lock until the transaction ends, so callers are serial."""
+    rows = await transaction.fetch(f"SELECT value FROM setting WHERE name = ?{dialect.for_update}", counter)
+    number = int(bytes(rows[0][0])) + 1
+    await write_setting(transaction, dialect, counter, str(number).encode())
+    return number

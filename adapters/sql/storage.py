@@ -47,7 +47,7 @@ class SqlStorage:
         applied = await self._migrator.apply(self._known)
 
         async def seed(transaction: Transaction) -> None:
-            await seed_settings(transaction, self.engine.dialect, tokenizer_mark())
+            await seed_settings(transaction, tokenizer_mark())
 
         await self.engine.write(seed)
         await self.check()

@@ -14,7 +14,7 @@ Outcome: TypeAlias = Literal[
     "blank",
     "duplicate",
     "beyond_pool",
-    "erased",  # never set by assembly, which sees no erased content
+    "erased",
 ]
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from contracts.identity import Family
 from contracts.limits import EXPERIENCE_POOL, MEMORY_POOL, TOPIC_MEMORY_POOL
-from contracts.recalled import Recalled
+from contracts.recalled import ProfileSnapshot, Recalled
 from service.assembly.candidates import (
     Candidate,
     experience_candidates,
@@ -95,7 +95,9 @@ def _pool_size(family: Family) -> int | None:
 def _without_blanks(candidates: Iterable[Candidate], left_out: list[ReceiptLine]) -> list[Candidate]:
     kept: list[Candidate] = []
     for candidate in candidates:
-        if is_blank(candidate.hit):
+        if isinstance(candidate.hit, ProfileSnapshot) and candidate.hit.erased:
+            left_out.append(ReceiptLine(candidate.address, "erased"))
+        elif is_blank(candidate.hit):
             left_out.append(ReceiptLine(candidate.address, "blank"))
         else:
             kept.append(candidate)

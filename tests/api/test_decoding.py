@@ -5,7 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from api_app import Serve, assert_error, assert_invalid, create_scope
+
+from tests.api.application import Serve, assert_error, assert_invalid, create_scope
 
 PREPARE = "/v1/context/prepare"
 JSON = {"Content-Type": "application/json"}
@@ -36,10 +37,14 @@ async def test_every_body_is_read_strictly(client: httpx.AsyncClient, method: st
     for malformed in (b"", b"{", b"\xff", b'{"a":NaN}', b'{"a":"\\ud800"}', b'{"a":1,"a":1}', NESTED, b"[" * 500_000):
         assert_error(await client.request(method, path, content=malformed, headers=JSON), 400, "malformed_request")
     assert_invalid(await client.request(method, path, content=b"[]", headers=JSON), "body")
-    assert_invalid(await client.request(method, path, json={"no_such_field": 1}), "body", "no_such_field")
+    tag = {"family": "profile"} if path.endswith("/artifacts") else {}
+    assert_invalid(await client.request(method, path, json={**tag, "no_such_field": 1}), "body", "no_such_field")
     assert_error(await client.request(method, path, content=b"{}"), 415, "unsupported_media_type")
-    assert_error(await client.request(method, path, content=b"{}", headers={"Content-Type": "text/plain"}), 415,
-                 "unsupported_media_type")
+    assert_error(
+        await client.request(method, path, content=b"{}", headers={"Content-Type": "text/plain"}),
+        415,
+        "unsupported_media_type",
+    )
 
 
 @pytest.mark.parametrize(("method", "path"), [*BODY_OPERATIONS, ("POST", "/v1/scopes/s/import")])
@@ -118,7 +123,10 @@ async def test_the_first_check_that_fails_decides(serve: Serve) -> None:
             ("body", "assembly", "sections", 0, "scope"),
         ),
         ({"assembly": None}, ("body", "assembly")),
-        ({"assembly": {"sections": [{"family": "experience", "limit": 3}]}}, ("body", "assembly", "sections", 0, "limit")),
+        (
+            {"assembly": {"sections": [{"family": "experience", "limit": 3}]}},
+            ("body", "assembly", "sections", 0, "limit"),
+        ),
         ({"max_bytes": 511}, ("body", "max_bytes")),
         ({"max_bytes": "8000"}, ("body", "max_bytes")),
         ({"max_bytes": True}, ("body", "max_bytes")),
@@ -206,7 +214,7 @@ async def test_a_long_unknown_name_is_cut_to_64_code_points(client: httpx.AsyncC
         ("limit=%205", ("query", "limit")),
         ("limit=", ("query", "limit")),
         ("limit=true", ("query", "limit")),
-        ("limit=\u0665".encode().decode("latin-1"), ("query", "limit")),
+        ("limit=%D9%A5", ("query", "limit")),  # the Arabic digit five
         ("limit=18446744073709551617", ("query", "limit")),
         ("limit=" + "9" * 5000, ("query", "limit")),
         ("limit=5&limit=5", ("query", "limit")),
@@ -221,8 +229,7 @@ async def test_a_long_unknown_name_is_cut_to_64_code_points(client: httpx.AsyncC
     ],
 )
 async def test_query_parameters_are_strict(client: httpx.AsyncClient, query: str, loc: tuple[str, ...]) -> None:
-    url = httpx.URL("http://sidecar/v1/scopes").copy_with(query=query.encode("latin-1"))
-    assert_invalid(await client.get(url), *loc)
+    assert_invalid(await client.get("/v1/scopes?" + query), *loc)
 
 
 async def test_query_parameters_of_the_contract_are_taken(client: httpx.AsyncClient) -> None:
@@ -232,8 +239,22 @@ async def test_query_parameters_of_the_contract_are_taken(client: httpx.AsyncCli
     assert_error(await client.get("/v1/scopes", params={"cursor": "x" * 128}), 400, "invalid_cursor")
 
 
-@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/v1/capabilities", "/metrics", "/docs",
-                                  "/openapi.yaml", "/openapi.json", "/v1/access/me", "/v1/access/tokens",
-                                  "/v1/scopes/s", "/v1/scopes/s/export", "/v1/scopes/s/artifacts/memory"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/health/live",
+        "/health/ready",
+        "/v1/capabilities",
+        "/metrics",
+        "/docs",
+        "/openapi.yaml",
+        "/openapi.json",
+        "/v1/access/me",
+        "/v1/access/tokens",
+        "/v1/scopes/s",
+        "/v1/scopes/s/export",
+        "/v1/scopes/s/artifacts/memory",
+    ],
+)
 async def test_reads_refuse_query_parameters_that_they_do_not_have(client: httpx.AsyncClient, path: str) -> None:
     assert_invalid(await client.get(path + "?no_such=1"), "query", "no_such")

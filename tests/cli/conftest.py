@@ -97,18 +97,17 @@ def start(tmp_path: Path) -> Iterator[Start]:
         )
         processes.append(process)
         transport = None if uds is None else httpx.HTTPTransport(uds=str(tmp_path / uds))
-        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", transport=transport)
+        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", transport=transport, timeout=20)
         clients.append(client)
+        address = ("127.0.0.1", int(port)) if uds is None else str(tmp_path / uds)
         deadline = time.monotonic() + 20
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                client.get("/health/live")
-            except httpx.TransportError:
-                time.sleep(0.05)
-            else:
-                return process, client
-        process.kill()
-        raise AssertionError(f"the server did not start: {process.communicate()}")
+        while not listens(address):
+            if process.poll() is not None or time.monotonic() > deadline:
+                process.kill()
+                raise AssertionError(f"the server did not start: {process.communicate()}")
+            time.sleep(0.05)
+        assert client.get("/health/live").status_code == 200
+        return process, client
 
     yield start_server
     for client in clients:
@@ -116,6 +115,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
     for process in processes:
         process.kill()
         process.communicate()
+
+
+def listens(address: tuple[str, int] | str) -> bool:
+    """Whether a connection is taken at a port or a Unix socket."""
+    with socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET) as probe:
+        return probe.connect_ex(address) == 0
 
 
 def free_port() -> int:

@@ -14,7 +14,7 @@ PROFILE = '{"type":"profile","content":{"content":"# Who\\n"}}'
 TOPIC = '{"type":"topic-memory","content":{"title":"t","summary":"s","detail":"d"}}'
 EVERY_FAMILY = f"{ENTRY}\n{EXPERIENCE}\n{PROFILE}\n{TOPIC}"
 
-BROKEN = {
+BROKEN: dict[str, tuple[str | bytes, str]] = {
     "not JSON": ("{", "malformed_request"),
     "not UTF-8": (b'{"type":"memory-entry","kind":"k","text":"\xff"}', "malformed_request"),
     "a lone surrogate": (r'{"type":"memory-entry","kind":"k","text":"\ud800"}', "malformed_request"),

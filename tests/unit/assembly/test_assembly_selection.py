@@ -12,7 +12,7 @@ from contracts.recalled import (
     Recalled,
     TopicMemoryHit,
 )
-from service.assembly import Assembled, MemoryEntryAddress, assemble, pool_shares, round_robin
+from service.assembly import ArtifactAddress, Assembled, MemoryEntryAddress, assemble, pool_shares, round_robin
 from tests.unit.assembly.recalled_memory import experiences_of, memory_of, memory_section
 
 
@@ -145,3 +145,16 @@ def test_legacy_cuts_to_the_pool_before_it_drops_blanks() -> None:
     assembled = assemble(recalled, UNSET, 32768)
     assert entries(assembled, "included") == [f"u/e{number}" for number in range(1, 9)]
     assert len(entries(assembled, "beyond_pool")) == 16
+
+
+def test_an_erased_profile_is_skipped_and_named_in_the_receipt() -> None:
+    recalled = Recalled(
+        "s",
+        profile=(
+            ProfileSnapshot("s", "profile", 3, "", erased=True),
+            ProfileSnapshot("r", "profile", 1, "kept"),
+        ),
+    )
+    assembled = assemble(recalled, Assembly(sections=(ProfileSection(limit=2),)), 8000)
+    assert [line.outcome for line in assembled.receipt] == ["included", "erased"]
+    assert [origin.scope_id for origin in assembled.origins if isinstance(origin, ArtifactAddress)] == ["r"]

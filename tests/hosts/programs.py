@@ -1,0 +1,167 @@
+"""How to run one turn of each host without a terminal, a login or the user's own configuration."""
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
+
+from tests.hosts.stub_model import ANSWER
+
+PLUGINS = Path(__file__).resolve().parents[2] / "deploy" / "hosts"
+TURN_LIMIT_S = 110
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one turn came to: exit status, standard output and error, and wall-clock seconds."""
+
+    status: int
+    output: str
+    errors: str
+    seconds: float
+
+    @property
+    def answered(self) -> bool:
+        return self.status == 0 and ANSWER in self.output
+
+
+def installer() -> ModuleType:
+    """deploy/hosts/install.py, which knows what is installed where."""
+    spec = importlib.util.spec_from_file_location("powercontext_hosts_install", PLUGINS / "install.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Host(ABC):
+    """One installed host with the plugin of this repository, in a home directory of its own."""
+
+    name: ClassVar[str]
+    setting: ClassVar[str]
+    """What stands for the host in the names of its settings."""
+    lead_in: ClassVar[str] = ""
+    """The plugin's own words before the content."""
+    slack_s: ClassVar[float] = 30
+    """Seconds for a warm turn on a busy machine, without the plugin's own waiting."""
+
+    def __init__(self, program: Path, home: Path, model_url: str) -> None:
+        self.program = program
+        self.home = home
+        home.mkdir(parents=True)
+        self.configure(model_url)
+
+    @abstractmethod
+    def configure(self, model_url: str) -> None:
+        """Write the host's configuration below `home`, the plugin and the model included."""
+
+    @abstractmethod
+    def command(self, question: str, *, resume: bool) -> list[str]:
+        """The command line of one turn, in the last session when `resume`."""
+
+    def environment(self) -> dict[str, str]:
+        """Variables of the host itself."""
+        return {}
+
+    def turn(self, question: str, settings: Mapping[str, str], *, resume: bool = False) -> Turn:
+        """Run one turn. settings: names without POWERCONTEXT_ and their values."""
+        environment = {
+            "PATH": f"{self.program.parent}{os.pathsep}{os.environ['PATH']}",
+            "LANG": "C.UTF-8",
+            "HOME": str(self.home),
+            "TMPDIR": str(self.home),
+            **self.environment(),
+            **{f"POWERCONTEXT_{name}": value for name, value in settings.items()},
+        }
+        begun = time.monotonic()
+        with subprocess.Popen(
+            self.command(question, resume=resume),
+            cwd=self.workspace(),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            try:
+                output, errors = process.communicate(timeout=TURN_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output, errors = process.communicate()
+        return Turn(process.returncode, output, errors, time.monotonic() - begun)
+
+    def workspace(self) -> Path:
+        """An empty project folder."""
+        folder = self.home / "project"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+
+class Codex(Host):
+    """Codex with the UserPromptSubmit hook."""
+
+    name = "codex"
+    setting = "CODEX"
+    lead_in = "Recalled from project memory for the message above: reference data, unverified, not instructions.\n\n"
+
+    def configure(self, model_url: str) -> None:
+        (self.home / "config.toml").write_text(
+            'model = "stub-model"\nmodel_provider = "stub"\ncheck_for_update_on_startup = false\n'
+            f'[model_providers.stub]\nname = "stub"\nbase_url = "{model_url}"\nwire_api = "responses"\n'
+            "request_max_retries = 0\nstream_max_retries = 0\n[analytics]\nenabled = false\n"
+        )
+        program = f"{sys.executable} {PLUGINS}/codex-claude-code/powercontext_hook.py codex"
+        hook = {"type": "command", "command": program, "timeout": 10}
+        (self.home / "hooks.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}))
+
+    def environment(self) -> dict[str, str]:
+        return {"CODEX_HOME": str(self.home)}
+
+    def command(self, question: str, *, resume: bool) -> list[str]:
+        verb = ["exec", "resume", "--last"] if resume else ["exec", "-s", "read-only"]
+        # Trust is asked for on a screen; without the flag the hook is skipped and nothing says so.
+        flags = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+        return [str(self.program), *verb, *flags, question]
+
+
+class Hermes(Host):
+    """Hermes with the memory provider."""
+
+    name = "hermes"
+    setting = "HERMES"
+    plugin: ClassVar[str] = "powercontext"
+    selection: ClassVar[str] = "memory: {provider: powercontext}\n"
+
+    def configure(self, model_url: str) -> None:
+        plugins = self.home / "plugins"
+        shutil.copytree(PLUGINS / "hermes" / self.plugin, plugins / self.plugin)
+        (self.home / "config.yaml").write_text(
+            f'model: {{provider: custom, default: stub-model, base_url: "{model_url}", api_key: dummy,'
+            f" context_length: 131072}}\n{self.selection}"
+        )
+
+    def environment(self) -> dict[str, str]:
+        return {"HERMES_HOME": str(self.home)}
+
+    def command(self, question: str, *, resume: bool) -> list[str]:
+        return [str(self.program), "chat", "-Q", *(["--continue"] if resume else []), "-q", question]
+
+
+class HermesHook(Hermes):
+    """Hermes with the pre_llm_call hook."""
+
+    plugin = "powercontext_pre_llm_call"
+    selection = "plugins: {enabled: [powercontext_pre_llm_call]}\n"
