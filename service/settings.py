@@ -111,7 +111,7 @@ def _check(field: str, text: str, problems: list[str]) -> Any:
     """The typed value of a field, or a problem."""
     kind = msgspec.structs.fields(Settings)[Settings.__struct_fields__.index(field)].type
     try:
-        return msgspec.convert(text, kind, strict=False)
+        value = msgspec.convert(text, kind, strict=False)
     except msgspec.ValidationError as error:
         rule = str(error).partition(" - at ")[0].replace("`", "").split(", got")[0]
         if rule.startswith("Invalid enum value"):

@@ -69,6 +69,9 @@ class OceanBaseEngine:
             raise
         return engine
 
+    async def scrub(self) -> None:
+        """Nothing: the server reclaims what was erased by itself."""
+
     async def close(self) -> None:
         self._connections.close()
         await asyncio.get_running_loop().run_in_executor(None, self._executor.shutdown)

@@ -104,6 +104,9 @@ class PostgresEngine:
             raise translate_connecting(error) from error
         return cls(pool, connections)
 
+    async def scrub(self) -> None:
+        """Nothing: the server reclaims what was erased by itself."""
+
     async def close(self) -> None:
         try:
             async with asyncio.timeout(_SILENCE_S):

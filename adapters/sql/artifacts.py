@@ -11,6 +11,7 @@ from adapters.sql.artifact_rows import (
     read_artifact_head,
     unindex,
 )
+from adapters.sql.candidates import erase_candidates
 from adapters.sql.cursors import decode_cursor, encode_cursor
 from adapters.sql.engine import Engine, Row, Transaction
 from adapters.sql.memory_manifest import memory_artifact, memory_head_item, memory_revisions
@@ -56,8 +57,9 @@ class SqlArtifacts:
         async def job(transaction: Transaction) -> Artifact:
             scope = await lock_scope(transaction, self._engine.dialect.for_update, scope_id)
             artifact_id = new_artifact_id(family)
-            if await read_artifact_head(transaction, scope, family, artifact_id) is not None:
-                raise ArtifactAlreadyExists("The Scope has a Profile; replace it.")
+            head = await read_artifact_head(transaction, scope, family, artifact_id)
+            if head is not None:
+                raise ContentErased if head.erased else ArtifactAlreadyExists("The Scope has a Profile; replace it.")
             await publish(transaction, self._engine.dialect, scope, artifact_id, 1, content, Provenance())
             return await _artifact(transaction, scope, scope_id, family, artifact_id, 1)
 
@@ -177,6 +179,7 @@ class SqlArtifacts:
                 family,
                 artifact_id,
             )
+            await erase_candidates(transaction, scope, family, artifact_id)
             return await transaction.execute(
                 "UPDATE artifact_revision SET content = '', digest = '', source_refs = '[]', artifact_refs = '[]',"
                 " memory_citations = '[]', title = NULL, summary = NULL, erased = 1"
@@ -186,7 +189,9 @@ class SqlArtifacts:
                 artifact_id,
             )
 
-        return await self._engine.write(job)
+        erased = await self._engine.write(job)
+        await self._engine.scrub()
+        return erased
 
     async def _artifact_at(self, transaction: Transaction, scope: int, listing: str, cursor: str) -> str:
         """The artifact id at which the page before ended."""

@@ -40,6 +40,9 @@ _COLUMNS = (
     " result_artifact, decision_reason, number"
 )
 
+_ERASED = ""
+"""The proposal of a Candidate that was erased; no proposal is written so."""
+
 
 class SqlCandidates:
     """`contracts.ports.CandidateStore`."""
@@ -80,7 +83,7 @@ class SqlCandidates:
             which, chosen = ("", ()) if family is None else (" AND family = ?", (family,))
             rows = await transaction.fetch(
                 f"SELECT {_COLUMNS} FROM candidate WHERE scope = ? AND number > ? AND status = ?{which}"
-                " ORDER BY number LIMIT ?",
+                f" AND proposal <> '{_ERASED}' ORDER BY number LIMIT ?",
                 scope,
                 after,
                 status,
@@ -178,6 +181,23 @@ class SqlCandidates:
         return Ref(family=family, artifact_id=artifact_id, revision=current + 1)
 
 
+async def erase_candidates(transaction: Transaction, scope: int, family: str, artifact_id: str) -> None:
+    """Erase every Candidate that became a revision of this Artifact or was meant to; its id and status are left."""
+    rows = await transaction.fetch(
+        "SELECT candidate_id, target, result_artifact FROM candidate WHERE scope = ? AND family = ?", scope, family
+    )
+    for candidate_id, *named in rows:
+        # A Scope has one Profile, so every Candidate for a Profile is for that one, with or without a target.
+        if family == "profile" or any(ref is not None and _ref.decode(ref).artifact_id == artifact_id for ref in named):
+            await transaction.execute(
+                "UPDATE candidate SET proposal = ?, source_refs = '[]', artifact_refs = '[]', memory_citations = '[]',"
+                " reason = NULL, decision_reason = NULL WHERE scope = ? AND candidate_id = ?",
+                _ERASED,
+                scope,
+                candidate_id,
+            )
+
+
 async def _check_target(transaction: Transaction, scope: int, family: str, target: Ref | None) -> None:
     """The target must be a revision of the same family that exists in this Scope. Raises InvalidRequest, ArtifactNotFound."""
     if target is None:
@@ -198,7 +218,10 @@ async def _check_target(transaction: Transaction, scope: int, family: str, targe
 
 
 async def _pending(transaction: Transaction, scope: int, candidate_id: str, expected_version: int) -> Candidate:
-    """The Candidate when it may still change. Raises CandidateNotFound, CandidateTerminal, CandidateConflict."""
+    """The Candidate when it may still change.
+
+    Raises CandidateNotFound, ContentErased, CandidateTerminal, CandidateConflict.
+    """
     candidate = await _read(transaction, scope, candidate_id)
     if candidate.status != "pending":
         raise CandidateTerminal(status=candidate.status)
@@ -213,6 +236,8 @@ async def _read(transaction: Transaction, scope: int, candidate_id: str) -> Cand
     )
     if not rows:
         raise CandidateNotFound
+    if rows[0][4] == _ERASED:
+        raise ContentErased
     return _candidate(rows[0])
 
 

@@ -64,6 +64,13 @@ class Engine(Protocol):
         """
         ...
 
+    async def scrub(self) -> None:
+        """Remove from the engine's own files what committed writes have erased; asked for after every erasure.
+
+        A database server keeps its files, backups and replicas itself, so engines on a server do nothing.
+        """
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -149,8 +149,6 @@ class SqlMemory:
             newest = await newest_version(transaction, scope, entry_id)
             if newest is None:
                 raise MemoryNotFound("There is no such entry in this Scope.")
-            if newest.left_revision is None:
-                await self._leave(transaction, scope, head, newest, reason)
             # The identity is a hash of the text, so it goes too: a short secret could be guessed from it.
             erased = await transaction.execute(
                 "UPDATE memory_version SET text = '', kind = '', reason = NULL, left_reason = NULL, identity = ?,"
@@ -159,9 +157,14 @@ class SqlMemory:
                 scope,
                 entry_id,
             )
+            if newest.left_revision is None:
+                # After the old reasons are gone, so that the erasure's own stays with this change.
+                await self._leave(transaction, scope, head, newest, reason)
             return head.ref(), erased
 
-        return await self._engine.write(job)
+        result = await self._engine.write(job)
+        await self._engine.scrub()
+        return result
 
     async def _lock(self, transaction: Transaction, scope_id: str) -> tuple[int, MemoryHead]:
         scope = await lock_scope(transaction, self._engine.dialect.for_update, scope_id)

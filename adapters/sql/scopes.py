@@ -157,6 +157,7 @@ class SqlScopes:
             await transaction.execute("DELETE FROM scope WHERE id = ?", key)
 
         await self._engine.write(job)
+        await self._engine.scrub()
 
     async def list(
         self, *, visible: frozenset[str] | None, query: str, limit: int, cursor: str | None

@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from adapters.ranking import K1, Term, choose_terms, inverse_document_frequency, rank
+from adapters.ranking import K1, Term, choose_terms, inverse_document_frequency, postings_budget, rank
 from adapters.sql.engine import Transaction, fetch_in
-from adapters.sql.index import POSTING_BYTES, Corpus
+from adapters.sql.index import BLOCK_POSTINGS, POSTING_BYTES, Corpus
 from adapters.text import query_terms
 
 # The legs of one prepare ask with the same query; tokenizing 8192 characters costs milliseconds.
@@ -38,13 +38,31 @@ async def search_corpus(
     }
     frequencies = {term: frequency for term, (frequency, _) in tails.items()}
     chosen = choose_terms(frequencies, live, asked.covered)
-    sealed = await _sealed_blocks(
-        transaction, scope, corpus, [term for term in chosen if len(tails[term][1]) < tails[term][0] * POSTING_BYTES]
-    )
+    budget = postings_budget(live)
+    with_sealed = [term for term in chosen if len(tails[term][1]) < tails[term][0] * POSTING_BYTES]
+    if with_sealed and frequencies[with_sealed[0]] > budget:
+        # The rarest term alone is above the budget, and so the only one chosen: its newest postings are read.
+        sealed = await _newest_blocks(transaction, scope, corpus, with_sealed[0], budget // BLOCK_POSTINGS)
+    else:
+        sealed = await _sealed_blocks(transaction, scope, corpus, with_sealed)
     terms = [Term(tails[term][0], (*sealed.get(term, ()), bytes(tails[term][1]))) for term in chosen]
     # Every term in every one of its occurrences saturated: no document can score as much.
     most = sum(inverse_document_frequency(live, term.document_frequency) for term in terms) * (K1 + 1)
     return [(slot, min(score / most, 1.0)) for slot, score in rank(terms, live, max(length_sum / live, 1.0), limit)]
+
+
+async def _newest_blocks(
+    transaction: Transaction, scope: int, corpus: Corpus, term: int, count: int
+) -> dict[int, list[bytes]]:
+    """The last `count` sealed blocks of one term, oldest first."""
+    rows = await transaction.fetch(
+        "SELECT data FROM posting WHERE scope = ? AND corpus = ? AND term = ? AND block > 0 ORDER BY block DESC LIMIT ?",
+        scope,
+        corpus,
+        term,
+        count,
+    )
+    return {term: [bytes(data) for (data,) in reversed(rows)]}
 
 
 async def _sealed_blocks(

@@ -23,7 +23,7 @@ NPM_INSTALL = ("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", 
 
 @dataclass(frozen=True)
 class Host:
-    """One agent host: where it comes from, and its program relative to the host's own folder."""
+    """One agent host: where it comes from, and a pattern for its program below the host's own folder."""
 
     name: str
     installer: str
@@ -38,7 +38,8 @@ HOSTS = {
         Host("hermes", "pip", "hermes-agent", "0.19.0", "bin/hermes"),
         Host("codex", "npm", "@openai/codex", "0.171.0", "node_modules/.bin/codex"),
         Host("pi", "npm", "@mariozechner/pi-coding-agent", "0.73.1", "node_modules/.bin/pi"),
-        Host("opencode", "npm", "opencode-ai", "1.18.33", "node_modules/.bin/opencode"),
+        # The binary of the platform's own package: the one in .bin is put there by an installation script.
+        Host("opencode", "npm", "opencode-ai", "1.18.33", "node_modules/opencode-*/bin/opencode"),
     )
 }
 
@@ -52,9 +53,10 @@ def hosts_directory() -> Path:
 def installed_program(host: Host) -> Path | None:
     """The host's program when it is installed at its pinned version, else None."""
     folder = hosts_directory() / host.name
-    stamp = folder / f".installed-{host.version}"
-    program = folder / host.program
-    return program if stamp.exists() and program.exists() else None
+    if not (folder / f".installed-{host.version}").exists():
+        return None
+    # The shortest name: variants for older processors have longer ones.
+    return min(folder.glob(host.program), key=lambda program: len(str(program)), default=None)
 
 
 def install(host: Host) -> Path:
@@ -75,9 +77,9 @@ def install(host: Host) -> Path:
     else:
         subprocess.run([*NPM_INSTALL, "--prefix", str(folder), f"{host.package}@{host.version}"], check=True)
     (folder / f".installed-{host.version}").touch()
-    program = folder / host.program
-    if not program.exists():
-        raise FileNotFoundError(program)
+    program = installed_program(host)
+    if program is None:
+        raise FileNotFoundError(folder / host.program)
     return program
 
 

@@ -73,6 +73,8 @@ def export_scope(scope_id: str, output: Path | None) -> None:
     Example:
       powercontext-sidecar export project:demo --output demo.ndjson
     """
+    if output is not None and not output.parent.is_dir():
+        raise CommandFailed(f"{output.parent}: there is no such folder")
 
     async def work(runtime: Runtime) -> None:
         await runtime.bulk.authorize_export(scope_id)
@@ -126,7 +128,6 @@ def _size(source: IO[bytes]) -> int:
 
 
 async def _require_scope(runtime: Runtime, scope_id: str) -> None:
-
     try:
         await runtime.bulk.authorize_import(scope_id)
     except ScopeNotFound:
@@ -136,7 +137,6 @@ async def _require_scope(runtime: Runtime, scope_id: str) -> None:
 
 
 async def _ensure_scope(runtime: Runtime, scope_id: str, title: str | None, summary: str | None) -> None:
-
     try:
         await runtime.bulk.authorize_import(scope_id)
     except ScopeNotFound:

@@ -64,9 +64,7 @@ async def _findings() -> AsyncIterator[Finding]:
             name = "writes"
             await probe_write(storage)
             yield Finding(name, True, "the database takes them")
-    except CommandFailed as error:
-        yield Finding(name, False, error.message)
-    except ContextError as error:
+    except (CommandFailed, ContextError) as error:
         yield Finding(name, False, f"{place}: {error.message}")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from contracts.errors import MalformedRequest, PayloadTooLarge, UnsupportedMediaType
 from service.http.errors import HttpRequest
@@ -23,60 +24,60 @@ def check_announced_size(request: HttpRequest, max_bytes: int) -> None:
     """Raises PayloadTooLarge when Content-Length already says that the body is too large."""
     announced = request.headers.get("content-length", "0")
     if announced.isascii() and announced.isdigit() and (len(announced) > 18 or int(announced) > max_bytes):
-        raise too_large(max_bytes)
+        raise _too_large(max_bytes)
 
 
 async def read_body(request: HttpRequest, max_bytes: int, timeout_s: float) -> bytes:
     """The whole body. Raises PayloadTooLarge as soon as it passes `max_bytes`, MalformedRequest when it is too slow."""
     check_announced_size(request, max_bytes)
-    chunks: list[bytes] = []
-    size = 0
     try:
         async with asyncio.timeout(timeout_s):
-            async for chunk in _pieces(request):
-                size += len(chunk)
-                if size > max_bytes:
-                    raise too_large(max_bytes)
-                chunks.append(chunk)
+            return b"".join([piece async for piece in _pieces(request, max_bytes)])
     except TimeoutError:
-        raise too_slow(timeout_s) from None
-    return b"".join(chunks)
+        raise _too_slow(timeout_s) from None
 
 
 async def stream_body(request: HttpRequest, max_bytes: int, timeout_s: float) -> AsyncIterator[bytes]:
     """The body in pieces; each piece has `timeout_s` to arrive. Raises as `read_body` does."""
-    size = 0
-    pieces = _pieces(request)
+    pieces = _pieces(request, max_bytes)
     while True:
         try:
             async with asyncio.timeout(timeout_s):
-                chunk = await anext(pieces)
+                piece = await anext(pieces)
         except StopAsyncIteration:
             return
         except TimeoutError:
-            raise too_slow(timeout_s) from None
-        size += len(chunk)
-        if size > max_bytes:
-            raise too_large(max_bytes)
-        yield chunk
+            raise _too_slow(timeout_s) from None
+        yield piece
 
 
-async def _pieces(request: HttpRequest) -> AsyncIterator[bytes]:
-    """The body as it comes. Raises MalformedRequest when the client goes away before its end."""
-    while True:
+async def discard_body(request: HttpRequest, timeout_s: float) -> None:
+    """Take in what is left of a body, for so long at most."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            while (await request.receive()).get("more_body", False):
+                pass
+
+
+async def _pieces(request: HttpRequest, max_bytes: int) -> AsyncIterator[bytes]:
+    """Straight from the server: Litestar's own stream takes a client that went away for an error of ours."""
+    size = 0
+    more = True
+    while more:
         message = await request.receive()
         if message["type"] != "http.request":
             raise MalformedRequest("The connection ended before the body did.")
-        if message["body"]:
-            yield message["body"]
-        if not message["more_body"]:
-            return
+        size += len(message["body"])
+        if size > max_bytes:
+            raise _too_large(max_bytes)
+        yield message["body"]
+        more = message.get("more_body", False)
 
 
-def too_large(max_bytes: int) -> PayloadTooLarge:
+def _too_large(max_bytes: int) -> PayloadTooLarge:
     """The rest of the body is not read, so the connection cannot be used again."""
     return PayloadTooLarge(f"The body must be at most {max_bytes} bytes.", headers={"Connection": "close"})
 
 
-def too_slow(timeout_s: float) -> MalformedRequest:
+def _too_slow(timeout_s: float) -> MalformedRequest:
     return MalformedRequest(f"The body did not arrive within {timeout_s:g} seconds.", headers={"Connection": "close"})

@@ -16,6 +16,7 @@ from litestar.handlers import HTTPRouteHandler
 from msgspec import Meta, Struct
 
 from contracts import limits
+from contracts.access import Principal
 from contracts.errors import FieldError, InvalidRequest
 from contracts.identity import Family, PrintableId, Revision, ScopeId
 from contracts.memory import Cursor
@@ -40,6 +41,10 @@ PATH_KINDS: dict[str, Any] = {
 
 
 PageLimit: TypeAlias = Annotated[int, Meta(ge=1, le=limits.PAGE_MAX)]
+
+
+NOBODY = Caller(Principal(type="service", id="anonymous"), ())
+"""The caller of an operation that needs no credential: whatever is sent, it may do nothing else."""
 
 
 class NoQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,7 +141,10 @@ async def answer(declared: Operation, route: Route, request: HttpRequest) -> Res
     runtime: Runtime = request.app.state.runtime
     settings: Settings = request.app.state.settings
     request.scope["operation"] = declared.operation_id  # type: ignore[typeddict-unknown-key]  # for log and metrics
-    caller = await runtime.authenticator.authenticate(request.headers.get("authorization"))
+    if declared.role == "none":
+        caller = NOBODY
+    else:
+        caller = await runtime.authenticator.authenticate(request.headers.get("authorization"))
     body = None
     if declared.body is not None:
         check_media_type(request, declared.body_type)

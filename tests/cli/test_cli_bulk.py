@@ -117,6 +117,12 @@ def test_a_failed_export_leaves_the_file_that_was_there(
     assert file.read_text() == "kept"
 
 
+def test_export_into_a_missing_folder_is_one_line(run: Run, demo_scope: str, tmp_path: Path) -> None:
+    done = run("export", demo_scope, "--output", str(tmp_path / "missing" / "out.ndjson"))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == f"error: {tmp_path / 'missing'}: there is no such folder\n"
+
+
 def test_export_of_an_unknown_scope_is_one_line(run: Run, demo_scope: str) -> None:
     done = run("export", "project:new")
     assert (done.exit_code, done.stdout, done.stderr) == (1, "", "error: There is no such Scope.\n")

@@ -102,7 +102,7 @@ async def test_an_idempotency_key_belongs_to_its_parameters(storage: SqlStorage)
 
 async def test_ids_of_1024_bytes_that_differ_in_the_last_character(storage: SqlStorage) -> None:
     long, longer = "\U00020bb7" * 256, "\U00020bb7" * 255 + "\U00020bb8"
-    created = await create_scope(storage, long, title="𠮷" * 256, summary="𠮷" * 2000)
+    created = await create_scope(storage, long, title="𠮷" * 256, summary="𠮷" * 2000, idempotency_key="𠮸" * 256)
     assert created.title == "𠮷" * 256
     assert created.summary == "𠮷" * 2000
     await create_scope(storage, longer, context_references=(long,), idempotency_key="𠮷" * 256)

@@ -165,3 +165,57 @@ class HermesHook(Hermes):
 
     plugin = "powercontext_pre_llm_call"
     selection = "plugins: {enabled: [powercontext_pre_llm_call]}\n"
+
+
+class Pi(Host):
+    """Pi with the extension."""
+
+    name = "pi"
+    setting = "PI"
+
+    def configure(self, model_url: str) -> None:
+        model = {"id": "stub-model", "input": ["text"], "contextWindow": 131072, "maxTokens": 4096}
+        compat = {"supportsDeveloperRole": False, "supportsReasoningEffort": False}
+        stub = {"baseUrl": model_url, "api": "openai-completions", "apiKey": "dummy", "compat": compat, "models": [model]}
+        (self.home / "models.json").write_text(json.dumps({"providers": {"stub": stub}}))
+
+    def environment(self) -> dict[str, str]:
+        return {"PI_CODING_AGENT_DIR": str(self.home), "PI_OFFLINE": "1"}
+
+    def command(self, question: str, *, resume: bool) -> list[str]:
+        flags = ["--offline", "--provider", "stub", "--model", "stub-model", "-e", f"{PLUGINS}/pi/powercontext.ts"]
+        return [str(self.program), *flags, *(["-c"] if resume else []), "-p", question]
+
+
+class Opencode(Host):
+    """opencode with the plugin in the project folder."""
+
+    name = "opencode"
+    setting = "OPENCODE"
+    slack_s = 90
+
+    def configure(self, model_url: str) -> None:
+        folder = self.workspace() / ".opencode" / "plugin"
+        shutil.copytree(PLUGINS / "opencode", folder)
+        options = {"baseURL": model_url, "apiKey": "dummy"}
+        limit = {"context": 131072, "output": 4096}
+        stub = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "stub",
+            "options": options,
+            "models": {"stub-model": {"name": "stub-model", "limit": limit}},
+        }
+        configuration = {"provider": {"stub": stub}, "autoupdate": False, "share": "disabled"}
+        (self.workspace() / "opencode.json").write_text(json.dumps(configuration))
+
+    def environment(self) -> dict[str, str]:
+        folders = {f"XDG_{kind}_HOME": str(self.home / kind) for kind in ("DATA", "CONFIG", "CACHE", "STATE")}
+        off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+        return {**folders, **{f"OPENCODE_DISABLE_{name}": "1" for name in off}}
+
+    def command(self, question: str, *, resume: bool) -> list[str]:
+        flags = ["-m", "stub/stub-model", *(["--continue"] if resume else ["--title", "t"])]
+        return [str(self.program), "run", *flags, question]
+
+
+HOSTS: tuple[type[Host], ...] = (Codex, Hermes, HermesHook, Pi, Opencode)

@@ -24,10 +24,16 @@ class Api:
         self._authorization = {} if token is None else {"Authorization": f"Bearer {token}"}
 
     def send(
-        self, method: str, path: str, body: Any = None, *, content: bytes | None = None, **headers: str
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content: bytes | None = None,
+        headers: dict[str, str] | None = None,
     ) -> httpx.Response:
-        """One request; `body` is written as JSON. Header names are given with `_` for `-`."""
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        """One request; `body` is written as JSON."""
+        named = dict(headers or {})
         if body is not None:
             content = json.dumps(body, ensure_ascii=False).encode()
         if content is not None:
@@ -39,12 +45,13 @@ class Api:
 
     def call(self, path: str, *, status: int = 200, **body: Any) -> Json:
         """The body of a success of an operation that is called by POST."""
-        answer = succeeded(self.post(path, **body), status)
+        answer: Json = succeeded(self.post(path, **body), status)
         conform(answer, ANSWERS[path], path)
         return answer
 
     def get(self, path: str, **headers: str) -> httpx.Response:
-        return self.send("GET", path, **headers)
+        """Header names are given with `_` for `-`."""
+        return self.send("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
 
     def new_scope(self, scope_id: str | None = None, **fields: Any) -> str:
         """The id of a new Scope."""
@@ -107,7 +114,10 @@ class Api:
     def replace_artifact(self, scope: str, ref: Json, content: Json) -> Json:
         """The revision after `ref`."""
         answer = self.send(
-            "PUT", artifact_path(scope, ref), {"content": content}, If_Match=f'"revision:{ref["revision"]}"'
+            "PUT",
+            artifact_path(scope, ref),
+            {"content": content},
+            headers={"If-Match": f'"revision:{ref["revision"]}"'},
         )
         return artifact_of(answer, 200)
 
@@ -116,7 +126,7 @@ class Api:
         return artifact_of(self.get(f"{artifact_path(scope, ref)}/revisions/{ref['revision']}"), 200)
 
     def list_artifacts(self, path: str) -> Json:
-        answer = succeeded(self.get(path), 200)
+        answer: Json = succeeded(self.get(path), 200)
         conform(answer, ARTIFACT_PAGE, path)
         return answer
 

@@ -1,4 +1,4 @@
-"""What the answers of the contract look like: exactly these keys, with values of these kinds. Written from the contract."""
+"""The answers of the contract: exactly these keys, with values of these kinds."""
 
 import re
 from collections.abc import Callable
@@ -185,7 +185,9 @@ ANSWERS: dict[str, Any] = {
     "/v1/memory/search": {
         "memory": OrNull(REF),
         "mode": OrNull(_one_of("fts", "vector", "hybrid")),
-        "hits": [{"citation": CITE, "text": _text(1, 8192), "score": _number(1), "matched_by": _some_of("fts", "vector")}],
+        "hits": [
+            {"citation": CITE, "text": _text(1, 8192), "score": _number(1), "matched_by": _some_of("fts", "vector")}
+        ],
     },
     "/v1/memory/changes": {"memory": OrNull(REF), "revisions": [{"memory_ref": REF, "changes": [_CHANGE]}]},
     "/v1/experience/propose": CANDIDATE,

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from contracts.bulk import ImportLine, LineReport
-from service.http.body import NDJSON_TYPE, check_announced_size, stream_body
+from service.http.body import NDJSON_TYPE, check_announced_size, discard_body, stream_body
+from service.http.errors import HttpRequest
 from service.http.operation import Call, operation
 from service.http.spool import Spool
 from service.http.streaming import StreamedResponse
@@ -26,9 +27,10 @@ async def import_scope(call: Call) -> StreamedResponse:
     settings = call.request.app.state.settings
     check_announced_size(call.request, settings.http_max_import_bytes)
     await call.operations.bulk.authorize_import(call.scope_id)
-    body = stream_body(call.request, settings.http_max_import_bytes, settings.http_body_timeout_seconds)
+    timeout_s = settings.http_body_timeout_seconds
+    body = stream_body(call.request, settings.http_max_import_bytes, timeout_s)
     reports = call.operations.bulk.import_lines(call.scope_id, body)
-    return StreamedResponse(_spooled(reports), NDJSON_TYPE)
+    return StreamedResponse(_spooled(reports, call.request, timeout_s), NDJSON_TYPE)
 
 
 @operation(
@@ -46,8 +48,12 @@ async def export_scope(call: Call) -> StreamedResponse:
     return StreamedResponse(call.operations.bulk.export(call.scope_id), NDJSON_TYPE)
 
 
-async def _spooled(reports: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The reports, made at their own pace: an import goes on while nobody reads what it says."""
+async def _spooled(reports: AsyncIterator[bytes], request: HttpRequest, timeout_s: float) -> AsyncIterator[bytes]:
+    """The reports, made at their own pace: an import goes on while nobody reads what it says.
+
+    Where the import ended before the body did, the rest is taken in too, because a client may read nothing until it has
+    sent everything.
+    """
     spool = Spool()
 
     async def write() -> None:
@@ -56,11 +62,13 @@ async def _spooled(reports: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
                 spool.write(report)
         finally:
             spool.end()
+        await discard_body(request, timeout_s)
 
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(write())
+        writer = tasks.create_task(write())
         async for piece in spool.read():
             yield piece
+        writer.cancel()
 
 
 ROUTES = (import_scope, export_scope)

@@ -33,7 +33,7 @@ async def list_candidates(call: Call) -> CandidateList:
     tag="candidates",
     body=GetCandidateRequest,
     answer=Candidate,
-    errors=(404,),
+    errors=(404, 410),
 )
 async def get_candidate(call: Call) -> Candidate:
     """Read one Candidate."""
@@ -61,7 +61,7 @@ async def approve_candidate(call: Call) -> Candidate:
     tag="candidates",
     body=RejectCandidateRequest,
     answer=Candidate,
-    errors=(404, 409),
+    errors=(404, 409, 410),
 )
 async def reject_candidate(call: Call) -> Candidate:
     """Reject a Candidate."""
