@@ -29,9 +29,7 @@ def split_pieces(detail: str) -> list[str]:
 def _boundary(detail: str, low: int, high: int) -> int:
     """The last boundary in `low`..`high`, the strongest kind first; `high` where there is none."""
     for ends in _ENDS:
-        last = None
-        for last in ends.finditer(detail, low, high):
-            pass
-        if last is not None:
-            return last.end()
+        found = [end.end() for end in ends.finditer(detail, low, high)]
+        if found:
+            return found[-1]
     return high

@@ -21,8 +21,8 @@ K1: Final = 0.9
 B: Final = 0.4
 
 # Terms are taken while their postings fit. On the recall tasks, whose Scopes have 240 to 1,300 documents, 1000 postings
-# lose nothing; in one Scope of 5,253 Chinese sentences 2000 give recall@16 and MRR of 0.932 and 0.743, no limit 0.930 and
-# 0.746. The upper end bounds one recall to a few milliseconds however large the Scope is.
+# lose nothing; in one Scope of 5,253 Chinese sentences 2000 give recall@16 and MRR of 0.932 and 0.743, no limit 0.930
+# and 0.746. The upper end bounds one recall to a few milliseconds however large the Scope is.
 BUDGET_MIN_POSTINGS: Final = 1000
 BUDGET_MAX_POSTINGS: Final = 10_000
 BUDGET_SHARE: Final = 0.4

@@ -12,7 +12,7 @@ AccessMode: TypeAlias = Literal["disabled", "enforced"]
 PrincipalType: TypeAlias = Literal["user", "service"]
 
 EVERY_SCOPE = "*"
-"""The `scope_id` of a grant that holds on every Scope. A Scope may be named `*` too; such a grant then covers it as well."""
+"""The `scope_id` of a grant that holds on every Scope, one that is named `*` included."""
 
 
 class Principal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

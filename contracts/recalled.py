@@ -36,6 +36,8 @@ class ExperienceHit(Struct, frozen=True):
 
 
 class ExperienceGroup(Struct, frozen=True):
+    """The hits of one Scope."""
+
     scope_id: str
     hits: tuple[ExperienceHit, ...] = ()
 

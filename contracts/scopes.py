@@ -38,7 +38,7 @@ class ScopeDescriptor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CreateScopeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Create a Scope. Without `scope_id` the server makes one; the same key and parameters give the same Scope again."""
+    """Create a Scope; without `scope_id` the server makes one. The same key and parameters give the same one again."""
 
     title: Title
     summary: Summary

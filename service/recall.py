@@ -82,8 +82,7 @@ async def _leg(answer: Awaitable[T]) -> T:
 
 
 def _first(failed: BaseExceptionGroup[ContextError]) -> ContextError:
-    error: BaseException = failed
+    error: BaseExceptionGroup[ContextError] | ContextError = failed
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    assert isinstance(error, ContextError)
     return error

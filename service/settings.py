@@ -4,7 +4,8 @@ import difflib
 import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
@@ -97,34 +98,43 @@ def check_bind(settings: Settings) -> None:
     exposed = settings.http_uds is None and not _is_loopback(settings.http_host)
     allowed = settings.effective_access_mode == "enforced" or settings.allow_remote_without_access_control
     if exposed and not allowed:
-        raise SettingsError(
-            [
-                f"{variable_of('http_host')}: without access control only a loopback address or a Unix socket is allowed;"
-                f" set {variable_of('auth_token')} or {variable_of('access_mode')}=enforced, or, where everyone who can"
-                f" reach this address may read and write everything,"
-                f" {variable_of('allow_remote_without_access_control')}=true"
-            ]
+        problem = (
+            f"{variable_of('http_host')}: without access control only a loopback address or a Unix socket is allowed;"
+            f" set {variable_of('auth_token')} or {variable_of('access_mode')}=enforced, or, where everyone who can"
+            " reach this address may read and write everything,"
+            f" {variable_of('allow_remote_without_access_control')}=true"
         )
+        raise SettingsError([problem])
 
 
 def _check(field: str, text: str, problems: list[str]) -> Any:
     """The typed value of a field, or a problem."""
-    kind = msgspec.structs.fields(Settings)[Settings.__struct_fields__.index(field)].type
+    if not text:
+        problems.append(f"{variable_of(field)}: must not be empty; unset it for its default")
+        return None
+    kind = _set_kind(field)
     try:
-        value = msgspec.convert(text, kind, strict=False)
+        return msgspec.convert(text, kind, strict=False)
     except msgspec.ValidationError as error:
-        rule = str(error).partition(" - at ")[0].replace("`", "").split(", got")[0]
-        if rule.startswith("Invalid enum value"):
-            rule = f"Expected one of: {_choices(field)}"
-        problems.append(f"{variable_of(field)}: {rule[0].lower()}{rule[1:]}")
+        problems.append(f"{variable_of(field)}: {_rule(str(error), kind)}")
         return None
 
 
-def _choices(field: str) -> str:
-    schema = msgspec.json.schema(Settings)
-    described = schema["$defs"]["Settings"]["properties"][field]
-    options = described.get("enum") or next(part["enum"] for part in described["anyOf"] if "enum" in part)
-    return ", ".join(str(option) for option in options if option is not None)
+def _set_kind(field: str) -> Any:
+    """The type of a field that is set; being unset is no value that can be written."""
+    kind = msgspec.structs.fields(Settings)[Settings.__struct_fields__.index(field)].type
+    given = [part for part in get_args(kind) if part is not NoneType]
+    return given[0] if NoneType in get_args(kind) else kind
+
+
+def _rule(message: str, kind: Any) -> str:
+    """What is allowed, from msgspec's sentence and without the value that it quotes."""
+    if get_origin(kind) is Literal:
+        return f"must be one of: {', '.join(get_args(kind))}"
+    if kind is bool:
+        return "must be true or false"
+    rule = message.partition(" - at ")[0].replace("`", "").split(", got")[0]
+    return f"{rule[0].lower()}{rule[1:]}"
 
 
 def _contradictions(settings: Settings) -> list[str]:
@@ -132,8 +142,8 @@ def _contradictions(settings: Settings) -> list[str]:
     if settings.access_mode == "disabled" and settings.auth_token is not None:
         problems.append(f"{variable_of('access_mode')}: disabled contradicts {variable_of('auth_token')}")
     token = settings.auth_token
-    if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
-        problems.append(f"{variable_of('auth_token')}: must be printable ASCII without blanks, and not empty")
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        problems.append(f"{variable_of('auth_token')}: must be printable ASCII without blanks")
     return problems
 
 

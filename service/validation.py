@@ -1,8 +1,8 @@
 """Strict decoding: from bytes, or from objects of this process, to contract Structs, with one error form for both.
 
 The order is that of the contract: first whether it is JSON at all (400), wherever in the text it fails, then whether it
-fits the contract (422). msgspec says what is wrong in a sentence; `_RULES` turns that sentence into a stable type, a place
-and a message of our own, because msgspec's quotes what the caller sent.
+fits the contract (422). msgspec says what is wrong in a sentence; `_RULES` turns that sentence into a stable type, a
+place and a message of our own, because msgspec's quotes what the caller sent.
 """
 
 import json
@@ -33,7 +33,7 @@ _PLACE = re.compile(r"\.(\w+)|\[(\d+)\]")
 def decode_json(data: bytes, kind: Any, *root: str) -> Any:
     """A value of type `kind`. `root` is the place of the document, by default ("body",).
 
-    Raises MalformedRequest for what is not JSON (invalid UTF-8, lone surrogates, NaN, a repeated key, deep nesting), and
+    Raises MalformedRequest for what is not JSON (invalid UTF-8, lone surrogates, NaN, a repeated key, deep nesting) and
     InvalidRequest for JSON that breaks the contract.
     """
     _check_syntax(data)

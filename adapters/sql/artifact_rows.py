@@ -66,16 +66,27 @@ def canonical_json(content: ArtifactContent) -> str:
 
 
 def digest_of(canonical: str) -> str:
+    """`sha256:` and 64 hexadecimal digits."""
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def decode_content(family: str, canonical: str) -> ArtifactContent:
     """The content behind a stored canonical text."""
     if family == "experience":
-        return _experience.decode(canonical)
+        return decode_experience(canonical)
     if family == "profile":
-        return ProfileContent(content=_profile.decode(canonical).content)
+        return ProfileContent(content=decode_profile(canonical))
     return _topic.decode(canonical)
+
+
+def decode_experience(canonical: str) -> ExperienceContent:
+    """The Experience behind a stored canonical text."""
+    return _experience.decode(canonical)
+
+
+def decode_profile(canonical: str) -> str:
+    """The Markdown of the Profile behind a stored canonical text."""
+    return _profile.decode(canonical).content
 
 
 def as_object(canonical: str) -> dict[str, Any]:
@@ -85,13 +96,14 @@ def as_object(canonical: str) -> dict[str, Any]:
 
 
 def new_artifact_id(family: str) -> str:
+    """An id that nothing has: the Profile of a Scope is always called the same."""
     return PROFILE_ARTIFACT_ID if family == "profile" else _ID_PREFIX[family] + secrets.token_hex(16)
 
 
 def searched_text(content: ArtifactContent) -> str:
     """What the family's corpus indexes."""
     if isinstance(content, ExperienceContent):
-        return "\n".join((content.situation, content.action, content.outcome, content.lesson))
+        return f"{content.situation}\n{content.action}\n{content.outcome}\n{content.lesson}"
     return f"{content.title}\n{content.summary}" if isinstance(content, TopicMemoryContent) else ""
 
 

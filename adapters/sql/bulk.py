@@ -1,6 +1,7 @@
 """Import and export: whole batches in one transaction, revisions and ids carried over exactly."""
 
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 from msgspec import UNSET, Struct
 
@@ -113,14 +114,14 @@ class SqlBulk:
         scope, head = await self._engine.read(start)
         position = (0, 0)
         while True:
-            entries = await self._engine.read(lambda transaction: _entry_page(transaction, scope, head, position))
+            entries = await self._engine.read(partial(_entry_page, scope, head, position))
             if not entries:
                 break
             yield tuple(line for _, line in entries if line is not None)
             position = entries[-1][0]
         place = (0, 0)
         while True:
-            artifacts = await self._engine.read(lambda transaction: _artifact_page(transaction, scope, place))
+            artifacts = await self._engine.read(partial(_artifact_page, scope, place))
             if not artifacts:
                 break
             yield tuple(line for _, line in artifacts)
@@ -278,7 +279,7 @@ async def _revision_digest(
 
 
 async def _entry_page(
-    transaction: Transaction, scope: int, head: MemoryHead, after: tuple[int, int]
+    scope: int, head: MemoryHead, after: tuple[int, int], transaction: Transaction
 ) -> list[tuple[tuple[int, int], MemoryEntryLine | None]]:
     """Versions after (entered revision, slot) as of `head`; None stands for one that was erased."""
     rows = await transaction.fetch(
@@ -313,7 +314,7 @@ def _entry_line(
 
 
 async def _artifact_page(
-    transaction: Transaction, scope: int, after: tuple[int, int]
+    scope: int, after: tuple[int, int], transaction: Transaction
 ) -> list[tuple[tuple[int, int], ArtifactLine]]:
     """Revisions after (Artifact number, revision), without erased ones."""
     rows = await transaction.fetch(

@@ -199,7 +199,10 @@ async def erase_candidates(transaction: Transaction, scope: int, family: str, ar
 
 
 async def _check_target(transaction: Transaction, scope: int, family: str, target: Ref | None) -> None:
-    """The target must be a revision of the same family that exists in this Scope. Raises InvalidRequest, ArtifactNotFound."""
+    """The target must be a revision of the same family that exists in this Scope.
+
+    Raises InvalidRequest, ArtifactNotFound, ContentErased.
+    """
     if target is None:
         return
     if target.family != family:

@@ -41,7 +41,7 @@ class SqlHealth:
         return f"{len(pending)} migration(s) to run: powercontext-sidecar migrate" if pending else "ok"
 
     async def _written(self) -> str:
-        """After a failed write, try one: a health check that never writes could not see that the disk has room again."""
+        """After a failed write, try one: a check that never writes could not see that the disk has room again."""
         if self._engine.last_write_failed:
 
             async def job(transaction: Transaction) -> None:

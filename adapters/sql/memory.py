@@ -227,7 +227,10 @@ def _entering(head: MemoryHead, entry_id: str, version: int, kind: str, text: st
 
 
 async def _current(transaction: Transaction, scope: int, head: MemoryHead, citation: Cite) -> VersionRow:
-    """The cited version when it may change. Raises MemoryNotFound, MemoryEntryInactive, RevisionConflict in that order."""
+    """The cited version when it may change.
+
+    Raises MemoryNotFound, MemoryEntryInactive, RevisionConflict, in that order.
+    """
     row = await cited_version(transaction, scope, head, citation)
     newest = await newest_version(transaction, scope, row.entry_id)
     if newest is None or newest.left_revision is not None:

@@ -10,7 +10,7 @@ from contracts.memory import MemoryChange, MemoryRevisionChanges
 async def changes_between(
     transaction: Transaction, scope: int, after: int, until: int
 ) -> tuple[MemoryRevisionChanges, ...]:
-    """Revisions in `after` < revision <= `until`, oldest first. A version that left where the next entered is a revise."""
+    """Revisions above `after` up to `until`, oldest first. A version that left where the next entered is a revise."""
     entered = await transaction.fetch(
         "SELECT entered_revision, entry_id, version_id, reason FROM memory_version"
         " WHERE scope = ? AND entered_revision > ? AND entered_revision <= ? ORDER BY entered_revision, slot",

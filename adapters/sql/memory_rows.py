@@ -82,10 +82,12 @@ def identity_of(kind: str, text: str) -> bytes:
 
 
 def new_entry_id() -> str:
+    """`mem_ent_` and 128 random bits."""
     return "mem_ent_" + secrets.token_hex(16)
 
 
 def new_version_id() -> str:
+    """`mem_ver_` and 128 random bits."""
     return "mem_ver_" + secrets.token_hex(16)
 
 
@@ -163,7 +165,10 @@ async def find_identical(transaction: Transaction, scope: int, kind: str, text: 
 
 
 async def cited_version(transaction: Transaction, scope: int, head: MemoryHead, citation: Cite) -> VersionRow:
-    """The version that `citation` names. Raises MemoryNotFound where the cited revision did not hold it, ContentErased."""
+    """The version that `citation` names.
+
+    Raises MemoryNotFound where the cited revision did not hold it, ContentErased.
+    """
     ref = citation.memory_ref
     row = None
     if ref.family == "memory" and ref.artifact_id == MEMORY_ARTIFACT_ID and ref.revision <= head.revision:

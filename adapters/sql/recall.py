@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from adapters.sql.artifact_rows import decode_content
+from adapters.sql.artifact_rows import decode_experience, decode_profile
 from adapters.sql.engine import Engine, Transaction, fetch_in
 from adapters.sql.index import Corpus
 from adapters.sql.memory_rows import read_head
 from adapters.sql.search import search_corpus
-from contracts.artifacts import ExperienceContent, ProfileContent, TopicMemorySearchHit
+from contracts.artifacts import ExperienceContent, TopicMemorySearchHit
 from contracts.identity import MEMORY_ARTIFACT_ID, PROFILE_ARTIFACT_ID, Ref
 from contracts.ports import ScopeKey
 from contracts.recalled import (
@@ -102,8 +102,8 @@ class SqlProfileRecall:
     async def head(self, scope: ScopeKey) -> ProfileSnapshot | None:
         async def job(transaction: Transaction) -> ProfileSnapshot | None:
             rows = await transaction.fetch(
-                "SELECT r.revision, r.content, r.erased FROM artifact_head h JOIN artifact_revision r ON r.scope = h.scope"
-                " AND r.family = h.family AND r.artifact_id = h.artifact_id AND r.revision = h.revision"
+                "SELECT r.revision, r.content, r.erased FROM artifact_head h JOIN artifact_revision r"
+                " ON r.scope = h.scope AND r.family = h.family AND r.artifact_id = h.artifact_id AND r.revision = h.revision"
                 " WHERE h.scope = ? AND h.family = 'profile' AND h.artifact_id = ?",
                 scope.key,
                 PROFILE_ARTIFACT_ID,
@@ -113,9 +113,7 @@ class SqlProfileRecall:
             revision, canonical, erased = rows[0]
             if erased:
                 return ProfileSnapshot(scope.scope_id, PROFILE_ARTIFACT_ID, revision, "", erased=True)
-            content = decode_content("profile", canonical)
-            assert isinstance(content, ProfileContent)
-            return ProfileSnapshot(scope.scope_id, PROFILE_ARTIFACT_ID, revision, content.content)
+            return ProfileSnapshot(scope.scope_id, PROFILE_ARTIFACT_ID, revision, decode_profile(canonical))
 
         return await self._engine.read(job)
 
@@ -164,9 +162,7 @@ async def experience_hits(transaction: Transaction, scope: int, query: str, limi
     found = []
     for slot, _ in scored:
         _, artifact_id, revision, canonical = by_slot[slot]
-        content = decode_content("experience", canonical)
-        assert isinstance(content, ExperienceContent)
-        found.append(FoundExperience(artifact_id, revision, content))
+        found.append(FoundExperience(artifact_id, revision, decode_experience(canonical)))
     return found
 
 
@@ -222,7 +218,7 @@ async def _topic_matches(transaction: Transaction, scope: int, query: str, limit
         (scope,),
         [slot for slot, _ in topics],
     )
-    topic_of = {slot: artifact_id for slot, artifact_id in heads}
+    topic_of = {int(slot): str(artifact_id) for slot, artifact_id in heads}
     for slot, score in topics:
         matches[topic_of[slot]] = _Match(topic=score)
     pieces = await search_corpus(transaction, scope, Corpus.TOPIC_DETAIL, query, limit * _PIECES_PER_TOPIC)

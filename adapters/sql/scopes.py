@@ -224,7 +224,7 @@ async def _refuse_cycle(transaction: Transaction, scope: int, parent: int) -> No
 async def _matching(
     transaction: Transaction, after: bytes, visible: frozenset[str] | None, query: str, wanted: int
 ) -> list[int]:
-    """Keys of at most `wanted` Scopes after `after`. The substring is compared here, so no engine's LIKE is involved."""
+    """Keys of at most `wanted` Scopes after `after`. The substring is compared here, not by an engine's LIKE."""
     found: list[int] = []
     if visible is not None:
         idents = sorted(name.encode() for name in visible if name.encode() > after)

@@ -56,7 +56,8 @@ async def _newest_blocks(
 ) -> dict[int, list[bytes]]:
     """The last `count` sealed blocks of one term, oldest first."""
     rows = await transaction.fetch(
-        "SELECT data FROM posting WHERE scope = ? AND corpus = ? AND term = ? AND block > 0 ORDER BY block DESC LIMIT ?",
+        "SELECT data FROM posting WHERE scope = ? AND corpus = ? AND term = ? AND block > 0"
+        " ORDER BY block DESC LIMIT ?",
         scope,
         corpus,
         term,

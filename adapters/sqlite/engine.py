@@ -24,7 +24,7 @@ T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
 """How long a writer waits for a writer of another process before the request is told to try again."""
 
-# secure_delete: erased text must not survive in free pages. synchronous FULL: an acknowledged write survives a power cut.
+# secure_delete: erased text must not survive in free pages. synchronous FULL: acknowledged writes survive a power cut.
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}",
     "PRAGMA journal_mode = WAL",
@@ -83,7 +83,7 @@ class SqliteEngine:
 
     @classmethod
     async def open(cls, path: Path) -> "SqliteEngine":
-        """Open or create the file. Raises RuntimeNotReady with what is wrong: no such folder, not a database, read-only."""
+        """Open or create the file. Raises RuntimeNotReady with what is wrong: not a database, damaged, read-only."""
         connections: list[aiosqlite.Connection] = []
         try:
             for _ in range(2):
@@ -137,7 +137,7 @@ class SqliteEngine:
 
     async def on_writer(self, function: Callable[[sqlite3.Connection], T]) -> T:
         """Run `function` on the writer's thread, outside any transaction (migrations, checkpoints, backup)."""
-        result: T = await _translated(_on_thread(self._writer, function, self._writer._conn))
+        result: T = await _translated(_on_thread(self._writer, function))
         return result
 
     def _send_batch(self) -> None:
@@ -149,8 +149,8 @@ class SqliteEngine:
     async def _run_batch(self, batch: list[tuple[Job[Any], asyncio.Future[Any]]]) -> None:
         """Run the jobs of one turn in one hop and hand each its result or its own error."""
         try:
-            outcomes = await _on_thread(self._reader, _run_jobs, self._reader._conn, batch)
-        except Exception as error:  # the connection itself is gone: everyone who waits hears of it
+            outcomes = await _on_thread(self._reader, _run_jobs, batch)
+        except Exception as error:  # noqa: BLE001  # the connection is gone: everyone who waits hears of it
             outcomes = [error] * len(batch)
         for (_, answer), outcome in zip(batch, outcomes, strict=True):
             if answer.done():
@@ -162,9 +162,9 @@ class SqliteEngine:
 
 
 async def _on_thread(connection: aiosqlite.Connection, function: Callable[..., T], *args: Any) -> T:
-    """Run `function` on the thread that owns `connection`."""
-    result: T = await connection._execute(function, *args)  # type: ignore[no-untyped-call]  # see the module's head
-    return result
+    """Run `function` on the thread that owns `connection`, with sqlite3's connection as its first argument."""
+    execute: Callable[..., Coroutine[Any, Any, T]] = connection._execute  # noqa: SLF001  # see the module's head
+    return await execute(function, connection._conn, *args)  # noqa: SLF001
 
 
 def _run_jobs(connection: sqlite3.Connection, batch: list[tuple[Job[Any], asyncio.Future[Any]]]) -> list[Any]:
@@ -173,7 +173,7 @@ def _run_jobs(connection: sqlite3.Connection, batch: list[tuple[Job[Any], asynci
     for job, answer in batch:
         try:
             outcomes.append((None,) if answer.done() else (_transact(connection, "BEGIN", job),))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # handed to the one who asked
             outcomes.append(error)
     return outcomes
 

@@ -10,6 +10,7 @@ _REVISION = re.compile(r'"revision:([1-9][0-9]{0,18})"')
 
 
 def etag_of(revision: int) -> str:
+    """The tag of one revision."""
     return f'"revision:{revision}"'
 
 

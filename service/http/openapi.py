@@ -219,12 +219,14 @@ def _page(content: dict[str, Any]) -> bytes:
     ]
     style = (
         "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
-        "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ccc}"
+        "table{border-collapse:collapse;width:100%}"
+        "td,th{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ccc}"
     )
     page = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{content["info"]["title"]}</title>'
         f"<style>{style}</style></head><body><h1>{content['info']['title']}</h1>"
-        f'<p>The whole contract: <a href="/openapi.yaml">openapi.yaml</a>, <a href="/openapi.json">openapi.json</a>.</p>'
+        '<p>The whole contract: <a href="/openapi.yaml">openapi.yaml</a>,'
+        ' <a href="/openapi.json">openapi.json</a>.</p>'
         f"<table><tr><th>Method</th><th>Path</th><th>What it does</th><th>Role</th></tr>{''.join(rows)}</table>"
         "</body></html>"
     )

@@ -1,8 +1,8 @@
 """One operation of the contract: what it declares, and the way of every request through it.
 
 A route declares its path, role, body, query and answers once; the router, the strict decoder and the OpenAPI document
-all read that declaration. Litestar decodes leniently and answers in its own words, so handlers take the request from here
-instead of Litestar's injected parameters.
+all read that declaration. Litestar decodes leniently and answers in its own words, so handlers take the request from
+here instead of Litestar's injected parameters.
 """
 
 from collections.abc import Awaitable, Callable

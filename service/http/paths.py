@@ -38,7 +38,7 @@ def path_value(name: str, part: str, kind: Any) -> Any:
 
 
 def convert_text(text: str, kind: Any, *loc: str) -> Any:
-    """A text from a path or a query as `kind`: digits alone are an integer, all else stays text. Raises InvalidRequest."""
+    """A text from a path or a query as `kind`, an integer only where one is wanted. Raises InvalidRequest."""
     value: str | int = text
     if kind_is_integer(kind):
         # Longer than any integer of the contract: out of range, without making Python read it.

@@ -1,7 +1,7 @@
 """uvicorn's HTTP/1.1 protocol, with what it lacks: deadlines and a bound for what arrives, and our error answers.
 
-Without them a client that sends a head one byte a second, a head without end, or a body that nobody reads any more, holds
-its connection for as long as it likes.
+Without them a client that sends a head one byte a second, a head without end, or a body that nobody reads any more,
+holds its connection for as long as it likes.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class SidecarProtocol(HttpToolsProtocol):
             self._set_deadline(LINGER_S)
 
     def send_400_response(self, msg: str) -> None:
-        """The answer to what is not HTTP, in our form; `msg` is uvicorn's and may quote the client, so it stays here."""
+        """The answer to what is not HTTP, in our form; `msg` is uvicorn's and may quote the client, so it ends here."""
         body = error_bytes(MalformedRequest("The request is not valid HTTP, or its head is too long."))
         head = [
             b"HTTP/1.1 400 Bad Request",

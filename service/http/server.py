@@ -77,11 +77,11 @@ def _bind_tcp(settings: Settings) -> socket.socket:
 def _bind_unix(path: str) -> socket.socket:
     """A socket that its owner and group may connect to. A socket that nobody serves any more is replaced."""
     with suppress(FileNotFoundError):
-        if not stat.S_ISSOCK(os.stat(path).st_mode):
+        if not stat.S_ISSOCK(Path(path).stat().st_mode):
             raise BindError(f"cannot listen on {path}: a file that is no socket is there")
         if _is_served(path):
             raise BindError(f"cannot listen on {path}: another process serves it")
-        os.unlink(path)
+        Path(path).unlink()
     listener = socket.socket(socket.AF_UNIX)
     before = os.umask(0o117)
     try:

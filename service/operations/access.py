@@ -48,5 +48,4 @@ class AccessOperations:
         self._caller.require_global_admin()
         item = await self._runtime.storage.access.revoke(request.token_id)
         self._runtime.authenticator.forget()
-        assert item.revoked_at is not None
-        return RevokedToken(token_id=item.token_id, revoked_at=item.revoked_at)
+        return RevokedToken(token_id=item.token_id, revoked_at=item.revoked_at or "")

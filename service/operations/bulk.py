@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 BATCH_LINES = 500
 BATCH_BYTES = 1 << 20
-"""Lines and bytes of one committed batch: large enough to share the cost of a commit, small enough for memory and for
-other writers, who wait for one batch at most."""
+"""Lines and bytes of one committed batch: large enough to share the cost of a commit, small enough for memory and
+for other writers, who wait for one batch at most."""
 
-LINE_MAX_BYTES = 1 << 20
-"""A longer line is refused. A Topic Memory of 125,000 four-byte characters, escaped as \\uXXXX pairs, has 1.5 MB; written
-as UTF-8, as every export does, it has half a megabyte."""
+LINE_MAX_BYTES = 2 << 20
+"""A longer line is refused. The longest that the contract allows, a Topic Memory whose detail is 125,000 escaped pairs of
+surrogates, has 1.5 MB."""
 
 
 class BulkOperations:

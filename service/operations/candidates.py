@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from contracts import limits
-from contracts.artifacts import ExperienceContent, ProfileContent
+from contracts.artifacts import ArtifactContent, ExperienceContent, ProfileContent
 from contracts.errors import InvalidRequest
 from contracts.identity import Cite, Ref, SourceRef
 from contracts.ports import Proposal
@@ -110,10 +110,7 @@ def check_provenance(sources: Sequence[SourceRef], artifacts: Sequence[Ref], cit
         raise InvalidRequest.at("body", "source_refs", type="too_long", msg=message)
 
 
-def _proposed(request: ReviseCandidateRequest) -> ExperienceContent | ProfileContent:
+def _proposed(request: ReviseCandidateRequest) -> ArtifactContent:
     """The new proposal. Its shape tells the family; the storage refuses one that is not the Candidate's."""
-    is_profile = "content" in request.proposal
-    kind: type[ExperienceContent | ProfileContent] = ProfileContent if is_profile else ExperienceContent
-    content = stored_content(checked(request.proposal, kind, "body", "proposal"), "body", "proposal")
-    assert isinstance(content, ExperienceContent | ProfileContent)
-    return content
+    kind: type[ArtifactContent] = ProfileContent if "content" in request.proposal else ExperienceContent
+    return stored_content(checked(request.proposal, kind, "body", "proposal"), "body", "proposal")

@@ -5,7 +5,7 @@ from typing import Any
 
 from adapters.sql.storage import SqlStorage
 from contracts.artifacts import ExperienceContent, TopicMemoryContent
-from contracts.identity import Cite
+from contracts.identity import Cite, Ref
 from contracts.memory import Entry, MemoryWrite
 from contracts.ports import ScopeKey
 from contracts.scopes import CreateScopeRequest, ScopeDescriptor
@@ -56,6 +56,12 @@ async def found(storage: SqlStorage, scope_id: str, query: str, limit: int = 10)
     """The texts of entries that a search finds, best first."""
     _, hits = await storage.memory.search(scope_id, query, limit)
     return [hit.text for hit in hits]
+
+
+def at_revision(citation: Cite, revision: int) -> Cite:
+    """The same entry version, cited at another Memory revision."""
+    ref = Ref(family="memory", artifact_id="memory", revision=revision)
+    return Cite(memory_ref=ref, entry_id=citation.entry_id, entry_version_id=citation.entry_version_id)
 
 
 def experience(text: str) -> ExperienceContent:

@@ -15,6 +15,7 @@ from contracts.access import Grant, Principal
 from contracts.errors import Conflict, RevisionConflict
 from contracts.identity import Cite
 from contracts.memory import MemoryWrite
+from contracts.ports import Proposal
 from contracts.scopes import CreateScopeRequest, ReplaceScopeRequest
 from tests.engines.conftest import OpenStorage
 from tests.engines.content import create_scope, experience, found, key_of, new_scope, remember, remembered
@@ -147,8 +148,6 @@ async def test_tokens_and_grants_made_at_once_are_all_there(open_another: OpenSt
 
 
 async def test_one_candidate_is_approved_once(open_another: OpenStorage, scope_id: str) -> None:
-    from contracts.ports import Proposal
-
     storages = [await open_another(), await open_another()]
     candidate = await storages[0].candidates.propose(scope_id, Proposal(content=experience("once")))
     approved, conflicts = await outcomes(

@@ -14,13 +14,7 @@ from contracts.errors import (
     RevisionConflict,
     ScopeNotFound,
 )
-from contracts.identity import Cite, Ref
-from tests.engines.content import found, new_scope, remember, remembered, revised
-
-
-def at_revision(citation: Cite, revision: int) -> Cite:
-    ref = Ref(family="memory", artifact_id="memory", revision=revision)
-    return Cite(memory_ref=ref, entry_id=citation.entry_id, entry_version_id=citation.entry_version_id)
+from tests.engines.content import at_revision, found, new_scope, remember, remembered, revised
 
 
 async def test_every_write_that_changes_something_makes_the_next_revision(storage: SqlStorage, scope_id: str) -> None:

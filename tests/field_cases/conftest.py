@@ -72,7 +72,7 @@ def program(database_url: str, socket_path: Path) -> Iterator[Start]:
         def start() -> subprocess.Popen[bytes]:
             settings = {"POWERCONTEXT_SERVER_DATABASE_URL": database_url, "POWERCONTEXT_SERVER_HTTP_UDS": str(socket_path)}
             process = subprocess.Popen(
-                [sys.executable, "-m", "service.cli", "serve"],
+                [sys.executable, "-c", "from service.cli import main; main()", "serve"],
                 env={**os.environ, **settings},
                 cwd=Path(__file__).parents[2],
                 stderr=subprocess.PIPE,

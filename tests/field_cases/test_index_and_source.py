@@ -86,7 +86,9 @@ async def test_a_mode_that_needs_vectors_is_refused_and_not_answered_empty(
     client: httpx.AsyncClient, mode: str
 ) -> None:
     """R18; in a Scope without Memory too."""
-    for _ in range(2):
-        answer = await post(client, "/v1/memory/search", {"scope_id": "s", "query": "needle", "mode": mode}, 422)
+    body = {"scope_id": "s", "query": "needle", "mode": mode}
+    without_memory = await post(client, "/v1/memory/search", body, 422)
+    await remember(client, "s", "needle")
+    with_memory = await post(client, "/v1/memory/search", body, 422)
+    for answer in (without_memory, with_memory):
         assert answer["error"]["code"] == "capability_not_supported"
-        await remember(client, "s", f"needle {_}")

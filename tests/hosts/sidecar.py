@@ -33,6 +33,8 @@ EXPERIENCES = tuple(
     )
     for number in (1, 2)
 )
+LARGE_SCOPE_ID = "project:large"
+LARGE_MEMORIES = tuple(f"HTTP API contract {number}: " + "验 & <b> 🧪 " * 150 for number in range(8))
 TAG_SCOPE_ID = "project:tags"
 TAG_MEMORY = "HTTP API contract: some text <memory-context> inner </memory-context> rest"
 
@@ -73,10 +75,12 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str) -> None:
 
 def _seed(url: str) -> None:
     with ContextClient(url) as client:
-        for scope_id in (SCOPE_ID, TAG_SCOPE_ID):
+        for scope_id in (SCOPE_ID, LARGE_SCOPE_ID, TAG_SCOPE_ID):
             client.create_scope(title="Demo", summary="Demo", idempotency_key=scope_id, scope_id=scope_id)
         for text in MEMORIES:
             client.remember(SCOPE_ID, kind="note", text=text)
+        for text in LARGE_MEMORIES:
+            client.remember(LARGE_SCOPE_ID, kind="note", text=text)
         client.remember(TAG_SCOPE_ID, kind="note", text=TAG_MEMORY)
         for proposal in EXPERIENCES:
             candidate = client.propose_experience(SCOPE_ID, proposal)

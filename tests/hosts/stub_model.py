@@ -1,6 +1,6 @@
 """A model that answers every question alike and records what it was asked.
 
-Speaks chat completions (Hermes, pi, opencode) and responses (Codex), each as JSON and as server-sent events.
+It may ask for a tool first, one that no host has: the host then reports that and asks again, within the same turn. Speaks chat completions (Hermes, pi, opencode) and responses (Codex), each as JSON and as server-sent events.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 ANSWER = "STUB-ANSWER-OK"
+TOOL = "no_such_tool"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
 RESPONSES_USAGE = {
     "input_tokens": 10,
@@ -25,9 +26,13 @@ RESPONSES_USAGE = {
 
 @dataclass
 class StubModel:
-    """Where the model is, and the JSON body of every question in order of arrival."""
+    """Where the model is, and the JSON body of every question in order of arrival.
+
+    tool_calls: how many of the next questions are answered by a call of a tool that does not exist.
+    """
 
     url: str
+    tool_calls: int = 0
     asked: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -47,42 +52,52 @@ def stub_model() -> Iterator[StubModel]:
         server.server_close()
 
 
-def chat_events(name: str) -> list[dict[str, Any]]:
+def _spoken(call: int) -> tuple[dict[str, Any], str]:
+    """The assistant's message and why it ended; `call` numbers a tool call, 0 is the answer itself."""
+    if not call:
+        return {"role": "assistant", "content": ANSWER}, "stop"
+    function = {"name": TOOL, "arguments": "{}"}
+    asked = {"index": 0, "id": f"call_{call}", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [asked]}, "tool_calls"
+
+
+def chat_events(name: str, call: int) -> list[dict[str, Any]]:
     """A streamed chat completion."""
     frame = {"id": "c1", "object": "chat.completion.chunk", "created": int(time.time()), "model": name}
-    spoken = {"role": "assistant", "content": ANSWER}
+    spoken, reason = _spoken(call)
     return [
         {**frame, "choices": [{"index": 0, "delta": spoken, "finish_reason": None}]},
-        {**frame, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        {**frame, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
         {**frame, "choices": [], "usage": USAGE},
     ]
 
 
-def chat_answer(name: str) -> dict[str, Any]:
+def chat_answer(name: str, call: int) -> dict[str, Any]:
     """A chat completion in one piece."""
-    message = {"role": "assistant", "content": ANSWER}
-    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    message, reason = _spoken(call)
+    choice = {"index": 0, "finish_reason": reason, "message": message}
     frame = {"id": "c1", "object": "chat.completion", "created": int(time.time()), "model": name}
     return {**frame, "usage": USAGE, "choices": [choice]}
 
 
-def response_answer(name: str) -> dict[str, Any]:
+def response_answer(name: str, call: int) -> dict[str, Any]:
     """An answer of the responses interface in one piece."""
     text = {"type": "output_text", "text": ANSWER, "annotations": []}
     item = {"type": "message", "id": "m1", "status": "completed", "role": "assistant", "content": [text]}
+    if call:
+        asked = {"name": TOOL, "arguments": "{}", "call_id": f"call_{call}"}
+        item = {"type": "function_call", "id": f"f{call}", "status": "completed", **asked}
     frame = {"id": "r1", "object": "response", "created_at": int(time.time()), "status": "completed", "model": name}
     return {**frame, "output": [item], "usage": RESPONSES_USAGE}
 
 
-def response_events(name: str) -> list[dict[str, Any]]:
+def response_events(name: str, call: int) -> list[dict[str, Any]]:
     """A streamed answer of the responses interface."""
-    whole = response_answer(name)
+    whole = response_answer(name, call)
     item = whole["output"][0]
-    delta = {"item_id": "m1", "output_index": 0, "content_index": 0, "delta": ANSWER}
     return [
         {"type": "response.created", "response": {**whole, "status": "in_progress", "output": []}},
-        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress", "content": []}},
-        {"type": "response.output_text.delta", **delta},
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress"}},
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": whole},
     ]
@@ -96,7 +111,13 @@ def _handler(model: StubModel) -> type[BaseHTTPRequestHandler]:
             pass
 
         def do_GET(self) -> None:
-            offered = {"id": "stub-model", "object": "model", "created": 1, "owned_by": "stub", "context_length": 262144}
+            offered = {
+                "id": "stub-model",
+                "object": "model",
+                "created": 1,
+                "owned_by": "stub",
+                "context_length": 262144,
+            }
             found = self.path.partition("?")[0].rstrip("/").endswith("/models")
             self._json({"object": "list", "models": [], "data": [offered]} if found else {}, 200 if found else 404)
 
@@ -104,10 +125,12 @@ def _handler(model: StubModel) -> type[BaseHTTPRequestHandler]:
             asked = json.loads(self._body())
             model.asked.append(asked)
             name, streamed = asked.get("model", "stub-model"), bool(asked.get("stream"))
+            call = model.tool_calls
+            model.tool_calls = max(0, call - 1)
             if self.path.partition("?")[0].endswith("/chat/completions"):
-                self._events(chat_events(name), "[DONE]") if streamed else self._json(chat_answer(name))
+                self._events(chat_events(name, call), "[DONE]") if streamed else self._json(chat_answer(name, call))
             elif self.path.partition("?")[0].endswith("/responses"):
-                self._events(response_events(name)) if streamed else self._json(response_answer(name))
+                self._events(response_events(name, call)) if streamed else self._json(response_answer(name, call))
             else:
                 self._json({"error": {"message": "not found", "type": "not_found"}}, 404)
 

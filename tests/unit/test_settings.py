@@ -61,7 +61,7 @@ def test_a_static_token_contradicts_disabled_access() -> None:
         ("HTTP_PORT", "80a80", "int"),
         ("HTTP_PORT", "70000", "65535"),
         ("HTTP_PORT", "-1", ">= "),
-        ("HTTP_PORT", "", "int"),
+        ("HTTP_PORT", "", "empty"),
         ("HTTP_MAX_BODY_BYTES", "1.5", "int"),
         ("HTTP_BODY_TIMEOUT_SECONDS", "nan", "> 0"),
         ("HTTP_BODY_TIMEOUT_SECONDS", "0", "> 0"),

@@ -11,7 +11,8 @@ export const PowerContext = async () => ({
     try {
       const content = await prepare(readSettings(HOST), asked);
       if (content === null) return;
-      const id = `prt_${Date.now().toString(16)}${crypto.randomUUID().replaceAll("-", "")}`;
+      // opencode sorts the parts of a message by id: this one comes after the last.
+      const id = `${output.parts.at(-1).id}z`;
       const { id: messageID } = output.message;
       output.parts.push({ id, sessionID: input.sessionID, messageID, type: "text", synthetic: true, text: content });
     } catch (failure) {

@@ -23,7 +23,7 @@ from service.http.streaming import StreamedResponse
     errors=(404,),
 )
 async def import_scope(call: Call) -> StreamedResponse:
-    """Import lines: one report a line as batches are committed, then the totals. Artifact lines need the role reviewer."""
+    """Import lines: a report for each as batches are committed, then totals. Artifact lines need the role reviewer."""
     settings = call.request.app.state.settings
     check_announced_size(call.request, settings.http_max_import_bytes)
     await call.operations.bulk.authorize_import(call.scope_id)

@@ -51,10 +51,10 @@ async def get_openapi_json(call: Call) -> Response[bytes]:
     return Response(call.request.app.state.document.json(), media_type=MediaType.JSON)
 
 
-@operation("GET", "/docs", role="none", tag="meta", answer=str, answer_type=MediaType.HTML)
+@operation("GET", "/docs", role="none", tag="meta", answer=str, answer_type="text/html")
 async def get_docs(call: Call) -> Response[bytes]:
     """Give a page that lists all operations."""
-    return Response(call.request.app.state.document.html(), media_type=MediaType.HTML)
+    return Response(call.request.app.state.document.html(), media_type="text/html")
 
 
 ROUTES = (get_live, get_ready, get_capabilities, get_metrics, get_openapi_yaml, get_openapi_json, get_docs)
