@@ -43,6 +43,13 @@ class OceanBaseMigrator:
 
         return await self._engine.read(job)
 
+    async def is_empty(self) -> bool:
+        async def job(transaction: Transaction) -> bool:
+            tables = "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() LIMIT 1"
+            return not await transaction.fetch(tables)
+
+        return await self._engine.read(job)
+
     async def apply(self, migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
         return await with_attempts(lambda: self._engine.in_thread(lambda: self._apply(migrations)))
 

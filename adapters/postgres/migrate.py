@@ -26,6 +26,13 @@ class PostgresMigrator:
     async def applied(self) -> tuple[Applied, ...]:
         return await self._engine.on_connection(_applied)
 
+    async def is_empty(self) -> bool:
+        async def run(connection: Connection) -> bool:
+            tables = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = current_schema() LIMIT 1"
+            return await connection.fetchval(tables) is None
+
+        return await self._engine.on_connection(run)
+
     async def apply(self, migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
         async def run(connection: Connection) -> tuple[Migration, ...]:
             async with connection.transaction():

@@ -36,6 +36,10 @@ class Migrator(Protocol):
         """In order of version; empty for a new database."""
         ...
 
+    async def is_empty(self) -> bool:
+        """Whether the database holds no table."""
+        ...
+
     async def apply(self, migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
         """Apply what is missing under the engine's migration lock; what this call itself applied."""
         ...

@@ -103,7 +103,8 @@ class SqlProfileRecall:
         async def job(transaction: Transaction) -> ProfileSnapshot | None:
             rows = await transaction.fetch(
                 "SELECT r.revision, r.content, r.erased FROM artifact_head h JOIN artifact_revision r"
-                " ON r.scope = h.scope AND r.family = h.family AND r.artifact_id = h.artifact_id AND r.revision = h.revision"
+                " ON r.scope = h.scope AND r.family = h.family AND r.artifact_id = h.artifact_id"
+                " AND r.revision = h.revision"
                 " WHERE h.scope = ? AND h.family = 'profile' AND h.artifact_id = ?",
                 scope.key,
                 PROFILE_ARTIFACT_ID,

@@ -42,6 +42,10 @@ class SqlStorage:
         """What `migrate` would apply. Raises RuntimeNotReady for a database that this program must not touch."""
         return missing(self._known, await self._migrator.applied())
 
+    async def is_new(self) -> bool:
+        """Whether the database holds nothing at all, neither of ours nor of anybody else."""
+        return await self._migrator.is_empty()
+
     async def migrate(self) -> tuple[Migration, ...]:
         """Apply what is missing, once whatever number of processes try; what this call applied."""
         applied = await self._migrator.apply(self._known)

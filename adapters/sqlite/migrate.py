@@ -20,6 +20,11 @@ class SqliteMigrator:
     async def applied(self) -> tuple[Applied, ...]:
         return await self._engine.on_writer(_applied)
 
+    async def is_empty(self) -> bool:
+        return await self._engine.on_writer(
+            lambda connection: connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+        )
+
     async def apply(self, migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
         def run(connection: sqlite3.Connection) -> tuple[Migration, ...]:
             connection.execute("BEGIN IMMEDIATE")

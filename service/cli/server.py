@@ -25,15 +25,16 @@ from service.settings import Settings, check_bind, variable_of
 def serve(host: str | None, port: int | None, uds: str | None, workers: int, migrate_first: bool) -> None:
     """Serve the HTTP API until SIGTERM or Ctrl-C; requests under way are finished.
 
-    A database that is not ready (migrations missing, damaged, read-only, of a newer version) is refused at once, with
-    what to do about it. One worker is enough for most hosts.
+    A new database is set up. One that is not ready (of an older or newer version, damaged, read-only) is refused at
+    once, with what to do about it. One worker is enough for most hosts.
 
     \b
     Example:
-      powercontext-sidecar migrate && powercontext-sidecar serve --port 8080
+      powercontext-sidecar serve --port 8080
     """
     settings = settings_of_environment(http_host=host, http_port=port, http_uds=uds)
     check_bind(settings)
+    _make_default_folder(settings)
     asyncio.run(_require_servable(settings, migrate_first=migrate_first))
     _serve(settings, workers)
 
@@ -49,11 +50,16 @@ def demo() -> None:
     settings = settings_of_environment()
     check_bind(settings)
     _require_free_port(settings)
-    if settings.database_url == Settings().database_url:
-        Path("data").mkdir(exist_ok=True)
+    _make_default_folder(settings)
     asyncio.run(_introduce(settings))
     click.echo(f"\nServing on {_base_url(settings)}, all operations under /docs. Ctrl-C stops.")
     _serve(settings, workers=1)
+
+
+def _make_default_folder(settings: Settings) -> None:
+    """The folder of the default database. One that was named by hand is not made: its name may be a mistake."""
+    if settings.database_url == Settings().database_url:
+        Path("data").mkdir(exist_ok=True)
 
 
 async def _introduce(settings: Settings) -> None:
@@ -84,7 +90,7 @@ def _base_url(settings: Settings) -> str:
 async def _require_servable(settings: Settings, *, migrate_first: bool) -> None:
     """Raises RuntimeNotReady unless the database can be read and written by this version."""
     async with opened_storage(settings) as storage:
-        if migrate_first:
+        if migrate_first or await storage.is_new():
             for migration in await storage.migrate():
                 click.echo(f"applied {migration.version:04} {migration.name}")
         await storage.check()

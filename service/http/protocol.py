@@ -21,6 +21,11 @@ LINGER_S = 5.0
 the answer instead of a reset connection."""
 
 
+UNREAD_S = 60.0
+"""How long a client may take nothing of an answer that fills its connection before it is dropped: an export that nobody
+reads would otherwise hold its place for ever."""
+
+
 class SidecarProtocol(HttpToolsProtocol):
     """One connection."""
 
@@ -31,6 +36,7 @@ class SidecarProtocol(HttpToolsProtocol):
     _in_message = False
     _head_bytes = 0
     _deadline: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -38,6 +44,7 @@ class SidecarProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._set_deadline(None)
+        self._end_unread()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -70,6 +77,14 @@ class SidecarProtocol(HttpToolsProtocol):
         if self._in_message and not self._in_head:
             self._set_deadline(LINGER_S)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(UNREAD_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._end_unread()
+        super().resume_writing()
+
     def send_400_response(self, msg: str) -> None:
         """The answer to what is not HTTP, in our form; `msg` is uvicorn's and may quote the client, so it ends here."""
         body = error_bytes(MalformedRequest("The request is not valid HTTP, or its head is too long."))
@@ -82,6 +97,11 @@ class SidecarProtocol(HttpToolsProtocol):
         ]
         self.transport.write(b"\r\n".join([*head, b"", body]))
         self.transport.close()
+
+    def _end_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _set_deadline(self, seconds: float | None) -> None:
         """Close the connection after `seconds`, instead of whatever was set before."""

@@ -11,6 +11,7 @@ from uvicorn.supervisors import Multiprocess
 
 from service.http.protocol import SidecarProtocol
 from service.settings import Settings, check_bind
+from service.telemetry import configure_logging
 
 KEEP_ALIVE_S = 30
 BACKLOG = 2048
@@ -25,6 +26,7 @@ def serve(settings: Settings, workers: int = 1) -> None:
 
     Raises SettingsError for an address that access control forbids, BindError for one that cannot be had.
     """
+    configure_logging(settings.log_level)
     check_bind(settings)
     listener = _bind(settings)
     config = uvicorn.Config(
@@ -35,6 +37,7 @@ def serve(settings: Settings, workers: int = 1) -> None:
         ws="none",
         lifespan="on",
         log_level="warning",
+        log_config=None,  # ours stays in place
         access_log=False,
         server_header=False,
         workers=workers,

@@ -21,8 +21,8 @@ BATCH_BYTES = 1 << 20
 for other writers, who wait for one batch at most."""
 
 LINE_MAX_BYTES = 2 << 20
-"""A longer line is refused. The longest that the contract allows, a Topic Memory whose detail is 125,000 escaped pairs of
-surrogates, has 1.5 MB."""
+"""A longer line is refused. The longest that the contract allows, a Topic Memory whose detail is 125,000 escaped pairs
+of surrogates, has 1.5 MB."""
 
 
 class BulkOperations:

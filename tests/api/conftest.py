@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -15,23 +15,16 @@ from service.app import create_app
 from service.settings import Settings
 from tests.api.application import Program, Programs, Serve, create_scope, lifespan, migrated, wait_until_live
 
-SERVE = """
-import os, sys
-from service.http.server import serve
-from service.settings import load_settings
-serve(load_settings(os.environ), workers=int(sys.argv[1]))
-"""
-
 
 @pytest.fixture
 async def serve(tmp_path: Path) -> Serve:
-    """Serves in process, without network: `async with serve(**settings) as client`."""
+    """A context manager from settings to a client of the application, in process and without network."""
     url = await migrated(tmp_path / "context.db")
 
     @asynccontextmanager
     async def serving(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
         app = create_app(Settings(database_url=url, **settings))
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        transport = httpx.ASGITransport(cast("Any", app), raise_app_exceptions=False)
         async with lifespan(app), httpx.AsyncClient(transport=transport, base_url="http://sidecar") as client:
             yield client
 
@@ -56,7 +49,7 @@ async def program(tmp_path: Path) -> AsyncIterator[Program]:
         def start(workers: int = 1, **settings: str) -> subprocess.Popen[bytes]:
             environment = {"DATABASE_URL": url, "HTTP_UDS": str(path), **settings}
             process = subprocess.Popen(
-                [sys.executable, "-c", SERVE, str(workers)],
+                [sys.executable, "-c", "from service.cli import main; main()", "serve", "--workers", str(workers)],
                 env={**os.environ, **{f"POWERCONTEXT_SERVER_{name}": value for name, value in environment.items()}},
                 stderr=subprocess.PIPE,
             )

@@ -1,17 +1,22 @@
 """What every answer has in common: the request id, the error form, methods, unknown paths, the queue, failures."""
 
 import asyncio
+import itertools
 import json
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from adapters.sql.health import SqlHealth
 from contracts.prepare import ContextPrepareRequest, PreparedContext
+from service.app import create_app
 from service.operations.context import ContextOperations
-from tests.api.application import REQUEST_ID, Serve, assert_error, create_scope
+from service.settings import Settings
+from tests.api.application import REQUEST_ID, Serve, assert_error, create_scope, lifespan
 
 TOKEN = {"Authorization": "Bearer t0ken"}
 PREPARE = {"scope_id": "s", "query": "q"}
@@ -165,15 +170,17 @@ async def test_a_bug_is_500_and_tells_nothing_of_itself(client: httpx.AsyncClien
 
 
 class Gate:
-    """An operation that waits until it is let go."""
+    """Makes prepare wait until it is let go; `entered` is set when two requests are in it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.entered = 0
+        self.entered = asyncio.Event()
         self.open = asyncio.Event()
         gate = self
+        count = itertools.count(1)
 
         async def wait(self: ContextOperations, request: ContextPrepareRequest) -> PreparedContext:
-            gate.entered += 1
+            if next(count) == 2:
+                gate.entered.set()
             await gate.open.wait()
             return PreparedContext(status="empty", content=None, content_bytes=0)
 
@@ -186,8 +193,7 @@ async def test_more_requests_than_places_wait_a_while_and_are_then_told_to_try_a
     gate = Gate(monkeypatch)
     async with serve(http_max_concurrent_requests=2, http_queue_timeout_seconds=0.2) as client:
         under_way = [asyncio.create_task(client.post("/v1/context/prepare", json=PREPARE)) for _ in range(2)]
-        while gate.entered < 2:
-            await asyncio.sleep(0.01)
+        await gate.entered.wait()
         refused = await client.post("/v1/context/prepare", json=PREPARE)
         assert_error(refused, 503, "runtime_not_ready")
         assert int(refused.headers["retry-after"]) >= 1
@@ -233,8 +239,7 @@ async def test_a_streamed_body_is_refused_as_soon_as_it_passes_the_limit(serve: 
         assert_error(answer, 413, "payload_too_large")
         body = json.dumps(PREPARE).ljust(4096).encode()
         exact = await client.post("/v1/context/prepare", content=body, headers={"Content-Type": "application/json"})
-        assert exact.status_code in (200, 404)
-        assert exact.json() != {}
+        assert_error(exact, 404, "scope_not_found")
 
 
 async def test_capabilities_tell_what_assembly_can_do(serve: Serve) -> None:
@@ -253,3 +258,23 @@ async def test_capabilities_tell_what_assembly_can_do(serve: Serve) -> None:
         "profile": 8,
         "topic-memory": 8,
     }
+
+
+async def test_a_database_without_migrations_is_not_served(tmp_path: Path) -> None:
+    app = create_app(Settings(database_url=f"sqlite:///{tmp_path}/new.db"))
+    with pytest.raises(AssertionError, match="powercontext-sidecar migrate"):
+        async with lifespan(app):
+            pass
+
+
+async def test_a_database_that_stops_answering_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check(self: SqlHealth) -> dict[str, str]:
+        return {"database": "The database file cannot be read or written."}
+
+    async with serve() as client:
+        monkeypatch.setattr(SqlHealth, "check", check)
+        answer = await client.get("/health/ready")
+    assert answer.status_code == 503
+    assert set(answer.json()) == {"status", "checks"}
+    assert answer.json()["status"] == "not_ready"
+    assert answer.json()["checks"]["database"] == "The database file cannot be read or written."

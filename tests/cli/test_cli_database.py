@@ -4,6 +4,7 @@ import sqlite3
 import stat
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,10 @@ def test_migrate_says_what_it_applied_and_then_that_nothing_is_left(run: Run) ->
     assert (again.exit_code, again.stdout) == (0, "nothing to do: the database is current\n")
 
 
-def test_serve_refuses_a_database_without_migrations(spawn: Spawn) -> None:
+def test_serve_refuses_a_database_that_somebody_else_uses(spawn: Spawn, database: Path) -> None:
+    """A new database is set up by `serve`; one with tables but without our migrations may be the wrong file."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE invoices (id INTEGER)")
     done = spawn("serve")
     assert done.returncode == 1
     assert one_error_line(done.stderr).endswith("run: powercontext-sidecar migrate")

@@ -60,6 +60,13 @@ def test_options_of_serve_go_before_the_settings(start: Start, database: Path, t
     assert not (tmp_path / "api.sock").exists()
 
 
+def test_serve_sets_a_new_default_database_up(start: Start, tmp_path: Path) -> None:
+    process, client = start("serve")
+    assert client.get("/health/ready").json()["status"] == "ready"
+    stop(process)
+    assert (tmp_path / "data" / "powercontext.db").exists()
+
+
 def test_several_workers_serve_one_database_and_all_end(
     run: Run, start: Start, demo_scope: str, database: Path
 ) -> None:

@@ -64,7 +64,9 @@ def server(engine: str, request: pytest.FixtureRequest) -> DatabaseServer | None
 
 
 @pytest.fixture(scope="module")
-def empty_database(engine: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NewDatabase:
+def empty_database(
+    engine: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> NewDatabase:
     """Makes a database without tables and gives its URL."""
     return lambda: _new_database(engine, request, tmp_path_factory.mktemp("database"))
 

@@ -1,6 +1,5 @@
 """Real database servers for tests, started from wheels on free ports over directories that vanish with them."""
 
-import asyncio
 import os
 import pwd
 import shutil
@@ -14,7 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-import asyncpg
 import pymysql
 
 START_WITHIN_S: Final = 60.0
@@ -70,7 +68,7 @@ class DatabaseServer(ABC):
         while time.monotonic() < until and self._process is not None and self._process.poll() is None:
             try:
                 self.execute("SELECT 1")
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, pymysql.err.MySQLError):
+            except (OSError, subprocess.SubprocessError, pymysql.err.MySQLError):
                 time.sleep(0.1)
             else:
                 return True
@@ -100,7 +98,9 @@ class DatabaseServer(ABC):
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                **_as_user(user),
+                user=user,
+                group=None if user is None else pwd.getpwnam(user).pw_gid,
+                extra_groups=None if user is None else (),
             )
 
 
@@ -114,29 +114,23 @@ class PostgresServer(DatabaseServer):
         if self._user is not None:
             account = pwd.getpwnam(self._user)
             os.chown(self.directory, account.pw_uid, account.pw_gid)
-        subprocess.run(
-            [self._bin / "initdb", "--pgdata", self.directory / "data", "--username=postgres", "--auth=trust"]
-            + ["--encoding=UTF8", "--locale=C", "--no-sync"],
-            check=True,
-            cwd=self.directory,
-            stdout=subprocess.DEVNULL,
-            **_as_user(self._user),
-        )
+        options = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+        initdb = self._popen(self._bin / "initdb", "--pgdata", self.directory / "data", *options, user=self._user)
+        if initdb.wait(START_WITHIN_S) != 0:
+            raise RuntimeError(f"initdb failed:\n{self._log()[-2000:]}")
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def execute(self, sql: str) -> None:
-        async def run() -> None:
-            connection = await asyncpg.connect(
-                host="127.0.0.1", port=self.port, user="postgres", database="postgres", timeout=5
-            )
-            try:
-                await connection.execute(sql)
-            finally:
-                await connection.close()
-
-        asyncio.run(run())
+        # A program rather than the driver, so that tests may call this while their event loop runs.
+        login = ("--host=127.0.0.1", f"--port={self.port}", "--username=postgres", "--dbname=postgres")
+        subprocess.run(
+            [self._bin / "psql", *login, "--no-psqlrc", "--quiet", f"--command={sql}"],
+            check=True,
+            timeout=30,
+            capture_output=True,
+        )
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         # What is acknowledged must outlive a killed process, not a power cut: fsync only costs time here.
@@ -181,10 +175,6 @@ def _package(name: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise RuntimeError(f"{name} is not installed; install the test dependencies")
     return Path(spec.submodule_search_locations[0])
-
-
-def _as_user(user: str | None) -> dict[str, object]:
-    return {} if user is None else {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
 
 
 def _free_port() -> int:

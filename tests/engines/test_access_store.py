@@ -29,7 +29,9 @@ async def test_a_token_authenticates_by_its_digest_until_it_is_revoked(storage: 
 
 async def test_tokens_are_paged_in_the_order_in_which_they_were_made(storage: SqlStorage) -> None:
     made = [
-        (await storage.access.create_token(digest(10 + number), Principal(type="service", id=f"p{number}"), ())).token_id
+        (
+            await storage.access.create_token(digest(10 + number), Principal(type="service", id=f"p{number}"), ())
+        ).token_id
         for number in range(5)
     ]
     listed: list[str] = []

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import TypeVar
 
 import pytest
@@ -124,7 +124,11 @@ async def test_scopes_that_refer_to_each_other_can_be_replaced_at_once(open_anot
 
     for _ in range(4):
         _, conflicts = await outcomes(
-            [replace(storages[0], "left", "right"), replace(storages[1], "right", "left"), replace(storages[1], "left", "right")]
+            [
+                replace(storages[0], "left", "right"),
+                replace(storages[1], "right", "left"),
+                replace(storages[1], "left", "right"),
+            ]
         )
         assert len(conflicts) <= 1
     assert (await storages[0].scopes.get("left")).context_references == ("right",)
@@ -248,10 +252,6 @@ async def test_many_scopes_are_written_at_once(open_another: OpenStorage) -> Non
     async def write(number: int, scope_id: str) -> Cite:
         return (await remembered(storages[number % 2], scope_id, f"text {number}")).citation
 
-    written, conflicts = await outcomes(
-        [write(number, scope_id) for scope_id in scope_ids for number in range(2)]
-    )
+    written, conflicts = await outcomes([write(number, scope_id) for scope_id in scope_ids for number in range(2)])
     assert conflicts == []
     assert sorted(citation.memory_ref.revision for citation in written) == [1] * 12 + [2] * 12
-
-

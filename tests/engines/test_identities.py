@@ -76,7 +76,9 @@ async def test_principals_stay_apart(storage: SqlStorage, one: str, other: str) 
 @pytest.mark.parametrize(("one", "other"), [("mem_A", "mem_a"), ("x~1", "X~1")])
 async def test_entry_and_version_ids_stay_apart(storage: SqlStorage, scope_id: str, one: str, other: str) -> None:
     lines = [
-        MemoryEntryLine(kind="k", text=f"entry of {spelling}", entry_id=spelling, entry_version_id=f"version {spelling}")
+        MemoryEntryLine(
+            kind="k", text=f"entry of {spelling}", entry_id=spelling, entry_version_id=f"version {spelling}"
+        )
         for spelling in (one, other)
     ]
     reports = await storage.bulk.import_batch(scope_id, list(enumerate(lines, start=1)))
@@ -118,7 +120,8 @@ async def test_ids_of_1024_bytes_that_differ_in_the_last_character(storage: SqlS
 
 
 async def test_operators_and_wildcards_in_ids_have_no_effect(storage: SqlStorage) -> None:
-    ids = ("ap-erp", "ap", "x OR y", 'a"b', "a*", "-z", "50%", "a_b", "a?b", "'; --", "axb", "50x", "$1", "%s", "\\", "a\\")
+    ids = ["ap-erp", "ap", "x OR y", 'a"b', "a*", "-z", "50%", "a_b", "a?b", "'; --"]  # and what they would match:
+    ids += ["axb", "50x", "$1", "%s", "\\", "a\\"]
     for number, scope_id in enumerate(ids):
         await create_scope(storage, scope_id)
         await remember(storage, scope_id, f"needle {number}")
@@ -133,7 +136,10 @@ async def test_operators_and_wildcards_in_ids_have_no_effect(storage: SqlStorage
 
 @pytest.mark.parametrize(
     "query",
-    ["%", "_", "needle*", "needle AND nothing", '"needle', "needle OR", "NEAR(needle)", "needle:needle", "'", "\\", "?", "%s", "$1"],
+    [
+        *("needle*", "needle AND nothing", '"needle', "needle OR", "NEAR(needle)", "needle:needle"),
+        *("%", "_", "'", "\\", "?", "%s", "$1"),
+    ],
 )
 async def test_operators_in_queries_are_text(storage: SqlStorage, query: str) -> None:
     scope_id = await new_scope(storage)

@@ -151,14 +151,16 @@ async def test_pages_of_entries_hold_each_active_entry_once_in_order_of_id(stora
         pages: list[list[str]] = []
         cursor: str | None = None
         while True:
-            _, page, cursor = await storage.memory.entries(
+            _, listed, cursor = await storage.memory.entries(
                 scope_id, include_inactive=include_inactive, limit=3, cursor=cursor
             )
-            pages.append([entry.citation.entry_id for entry in page])
+            pages.append([entry.citation.entry_id for entry in listed])
             if cursor is None:
                 break
         assert [len(page) for page in pages][:-1] == [3] * (len(pages) - 1)
-        assert sum(pages, []) == sorted(entry.citation.entry_id for entry in expected)
+        assert [entry_id for page in pages for entry_id in page] == sorted(
+            entry.citation.entry_id for entry in expected
+        )
 
 
 async def test_a_cursor_fits_only_its_own_listing(storage: SqlStorage, scope_id: str) -> None:

@@ -15,7 +15,7 @@ from tests.engines.content import at_revision, found, key_of, new_scope, remembe
         ("Café résumé parser is in tools/", ("café", "cafe\u0301", "re\u0301sume\u0301")),
         ("构建目录是 C:\\work\\ci\\out，日志在 \\\\nas01\\logs", ("C:\\work\\ci\\out", "nas01", "构建目录", "ci\\")),
         ("→ 部署 📅 𠮷野家 \U0001f9d1\u200d\U0001f4bb", ("𠮷野家", "部署")),
-        ("a%b_c and 100% of it's \"done\"", ("100%", "it's", '"done"')),
+        ('a%b_c and 100% of it\'s "done"', ("100%", "a%b_c", '"done"')),
     ],
 )
 async def test_an_entry_is_found_by_each_of_these(storage: SqlStorage, text: str, queries: tuple[str, ...]) -> None:
@@ -82,7 +82,9 @@ async def test_a_term_of_hundreds_of_entries_stays_searchable_through_revises_an
 
 async def test_a_topic_memory_is_found_by_title_or_detail_with_a_snippet(storage: SqlStorage, scope_id: str) -> None:
     padding = "filler sentence about nothing. " * 40
-    await storage.artifacts.create(scope_id, topic("rollout plan", f"{padding}\n\nthe canary weight is five\n\n{padding}"))
+    await storage.artifacts.create(
+        scope_id, topic("rollout plan", f"{padding}\n\nthe canary weight is five\n\n{padding}")
+    )
     await storage.artifacts.create(scope_id, topic("canary weight", "unrelated detail"))
     hits = await storage.artifacts.search_topic_memory(scope_id, "canary weight", 5)
     assert [hit.title for hit in hits] == ["canary weight", "rollout plan"]

@@ -152,9 +152,7 @@ async def test_candidates_are_listed_oldest_first_by_status_and_family(storage: 
         ids: list[str] = []
         cursor: str | None = None
         while True:
-            page, cursor = await storage.candidates.list(
-                scope_id, status=status, family=family, limit=2, cursor=cursor
-            )
+            page, cursor = await storage.candidates.list(scope_id, status=status, family=family, limit=2, cursor=cursor)
             ids += [candidate.candidate_id for candidate in page]
             if cursor is None:
                 return ids

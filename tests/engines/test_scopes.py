@@ -106,8 +106,10 @@ async def test_a_deleted_scope_takes_everything_with_it(storage: SqlStorage, sco
         await storage.scopes.get(scope_id)
 
     async def left(transaction: Transaction) -> dict[str, int]:
-        tables = ("memory_head", "memory_version", "artifact_head", "artifact_revision", "topic_piece", "candidate")
-        tables += ("corpus", "posting", "posting_document", "scope_reference")
+        tables = [
+            *("memory_head", "memory_version", "artifact_head", "artifact_revision", "topic_piece", "candidate"),
+            *("corpus", "posting", "posting_document", "scope_reference"),
+        ]
         counted = {}
         for table in tables:
             rows = await transaction.fetch(f"SELECT COUNT(*) FROM {table} WHERE scope = ?", key)

@@ -70,7 +70,10 @@ def program(database_url: str, socket_path: Path) -> Iterator[Start]:
     with Programs() as programs:
 
         def start() -> subprocess.Popen[bytes]:
-            settings = {"POWERCONTEXT_SERVER_DATABASE_URL": database_url, "POWERCONTEXT_SERVER_HTTP_UDS": str(socket_path)}
+            settings = {
+                "POWERCONTEXT_SERVER_DATABASE_URL": database_url,
+                "POWERCONTEXT_SERVER_HTTP_UDS": str(socket_path),
+            }
             process = subprocess.Popen(
                 [sys.executable, "-c", "from service.cli import main; main()", "serve"],
                 env={**os.environ, **settings},

@@ -63,9 +63,7 @@ SAME_BUT = [
 
 
 @pytest.mark.parametrize(("one", "two"), [pair[1:] for pair in SAME_BUT], ids=[pair[0] for pair in SAME_BUT])
-async def test_scope_ids_that_a_collation_merges_are_two_scopes(
-    client: httpx.AsyncClient, one: str, two: str
-) -> None:
+async def test_scope_ids_that_a_collation_merges_are_two_scopes(client: httpx.AsyncClient, one: str, two: str) -> None:
     for scope_id in (one, two):
         await create_scope(client, scope_id)
         await remember(client, scope_id, f"needle of {scope_id!a}")

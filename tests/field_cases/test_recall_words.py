@@ -59,7 +59,9 @@ async def test_small_words_do_not_outweigh_what_a_question_is_about(
             client, "s", f"我们的午饭是怎么吃的？我们的{dish}是我们的习惯，怎么做都是我们的，旅行的时候我们也是这么吃的"
         )
         await remember(
-            client, "s", f"How do we get to {city}? This is how we do the trip: we take the train, and how we pay we know"
+            client,
+            "s",
+            f"How do we get to {city}? This is how we do the trip: we take the train, and how we pay we know",
         )
     await remember(client, "s", CANARY)
     await remember(client, "s", KEYCTL)
@@ -92,9 +94,11 @@ async def test_a_blank_query_is_refused_by_name(client: httpx.AsyncClient, query
         assert [each["loc"] for each in error["error"]["details"]["errors"]] == [["body", "query"]]
 
 
-@pytest.mark.parametrize("query", ["…", "?!", "。，、", '"', "*", "--", "()", "\u200b", "\u0301", "\U0001f600", "\ufeff"])
+@pytest.mark.parametrize(
+    "query", ["…", "?!", "。，、", '"', "*", "--", "()", "\u200b", "\u0301", "\U0001f600", "\ufeff"]
+)
 async def test_a_query_of_punctuation_alone_matches_nothing(client: httpx.AsyncClient, query: str) -> None:
-    await remember(client, "s", "what, then? 是吗。(yes) -- \"no\" *")
+    await remember(client, "s", 'what, then? 是吗。(yes) -- "no" *')
     assert await search(client, "s", query) == []
     for path in ("/v1/experience/search", "/v1/topic-memory/search"):
         assert (await post(client, path, {"scope_id": "s", "query": query}))["hits"] == []

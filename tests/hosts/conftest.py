@@ -6,7 +6,7 @@ deploy/hosts/install.py puts on the machine.
 
 import dataclasses
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,14 @@ class Bench:
     model: StubModel
     proxy: RecordingProxy
 
-    def turn(self, question: str = QUESTION, *, resume: bool = False, **settings: str) -> Turn:
+    def turn(
+        self, question: str = QUESTION, settings: Mapping[str, str] | None = None, *, resume: bool = False
+    ) -> Turn:
         """One turn of the host; the records of model and proxy start afresh."""
         self.model.asked.clear()
         self.proxy.prepares.clear()
         defaults = {"SCOPE_ID": SCOPE_ID, "BASE_URL": self.proxy.url}
-        return self.host.turn(question, {**defaults, **settings}, resume=resume)
+        return self.host.turn(question, {**defaults, **(settings or {})}, resume=resume)
 
     def assembly(self, text: str | None) -> dict[str, str]:
         """The setting that configures this assembly for this host."""

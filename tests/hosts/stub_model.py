@@ -1,6 +1,7 @@
 """A model that answers every question alike and records what it was asked.
 
-It may ask for a tool first, one that no host has: the host then reports that and asks again, within the same turn. Speaks chat completions (Hermes, pi, opencode) and responses (Codex), each as JSON and as server-sent events.
+It may ask for a tool first, one that no host has; the host reports that and asks again, within the same turn.
+Speaks chat completions (Hermes, pi, opencode) and responses (Codex), each as JSON and as server-sent events.
 """
 
 import contextlib

@@ -30,9 +30,8 @@ def only_text(bench: Bench, question: str = QUESTION) -> str:
     holding = [text for text in bench.delivered(question) if prepare.content in text]
     assert len(holding) == 1
     assert holding[0].count(prepare.content) == 1
-    assert sum(text.count("END_POWERCONTEXT_PREPARED") for text in bench.delivered(question)) == prepare.content.count(
-        "END_POWERCONTEXT_PREPARED"
-    )
+    marker = "END_POWERCONTEXT_PREPARED"
+    assert "".join(bench.delivered(question)).count(marker) == prepare.content.count(marker)
     return holding[0]
 
 
@@ -40,7 +39,7 @@ def only_text(bench: Bench, question: str = QUESTION) -> str:
 def test_a_configured_assembly_reaches_the_sidecar_as_written_and_its_text_the_model(
     bench: Bench, assembly: str
 ) -> None:
-    assert bench.turn(**bench.assembly(assembly)).answered
+    assert bench.turn(settings=bench.assembly(assembly)).answered
     (prepare,) = bench.proxy.prepares
     assert prepare.request["assembly"] == json.loads(assembly)
     assert assembly.encode() in prepare.body
@@ -57,7 +56,7 @@ def test_without_a_configured_assembly_none_is_sent_and_the_legacy_text_reaches_
 
 
 def test_the_hosts_own_words_stay_outside_the_content(bench: Bench) -> None:
-    assert bench.turn(**bench.assembly(EXPERIENCE_FIRST)).answered
+    assert bench.turn(settings=bench.assembly(EXPERIENCE_FIRST)).answered
     text = only_text(bench)
     content = bench.proxy.prepares[0].content
     assert content is not None
@@ -79,7 +78,7 @@ def test_a_change_of_order_limit_show_or_budget_within_a_session_gives_the_text_
         (QUESTION, None, "8000"),
     ]
     for question, assembly, max_bytes in turns:
-        turn = bench.turn(question, resume=bool(texts), MAX_BYTES=max_bytes, **bench.assembly(assembly))
+        turn = bench.turn(question, {"MAX_BYTES": max_bytes, **bench.assembly(assembly)}, resume=bool(texts))
         assert turn.answered, turn
         (prepare,) = bench.proxy.prepares
         assert question in prepare.request["query"]
@@ -97,15 +96,16 @@ def test_a_change_of_order_limit_show_or_budget_within_a_session_gives_the_text_
 
 def test_one_prepare_serves_all_model_calls_of_a_turn(bench: Bench) -> None:
     bench.model.tool_calls = 2
-    assert bench.turn(**bench.assembly(EXPERIENCE_FIRST)).answered
+    assert bench.turn(settings=bench.assembly(EXPERIENCE_FIRST)).answered
     assert len(bench.model.asked) == 3
     text = only_text(bench)
     assert [text in turn_strings(asked, QUESTION) for asked in bench.model.asked] == [True, True, True]
 
 
 def test_the_largest_text_that_the_host_passes_on_arrives_unchanged(bench: Bench) -> None:
-    assembly = '{"sections": [{"family": "memory", "limit": 8}]}'
-    assert bench.turn(SCOPE_ID=LARGE_SCOPE_ID, MAX_BYTES="32768", **bench.assembly(assembly)).answered
+    assembly = bench.assembly('{"sections": [{"family": "memory", "limit": 8}]}')
+    settings = {"SCOPE_ID": LARGE_SCOPE_ID, "MAX_BYTES": "32768", **assembly}
+    assert bench.turn(settings=settings).answered
     (prepare,) = bench.proxy.prepares
     room = bench.host.host_max_bytes - len(bench.host.lead_in.encode())
     assert prepare.request["max_bytes"] == room
@@ -115,7 +115,7 @@ def test_the_largest_text_that_the_host_passes_on_arrives_unchanged(bench: Bench
 
 
 def test_a_text_that_the_host_would_alter_is_handed_over_whole_or_not_at_all(bench: Bench) -> None:
-    turn = bench.turn(SCOPE_ID=TAG_SCOPE_ID, **bench.assembly("{}"))
+    turn = bench.turn(settings={"SCOPE_ID": TAG_SCOPE_ID, **bench.assembly("{}")})
     assert turn.answered
     assert bench.proxy.prepares[0].content is not None
     assert TAG_MEMORY in bench.proxy.prepares[0].content

@@ -1,4 +1,4 @@
-"""A sidecar that is away, slow or wrong costs a host its recall, never its answer (RFC 1489, acceptance 7; case R75)."""
+"""A sidecar that is away, slow or wrong costs a host its recall, never its answer (RFC 1489, acceptance 7)."""
 
 import json
 
@@ -26,7 +26,8 @@ FAULTS_OF: dict[type[Host], tuple[str, ...]] = {
 
 def assert_answered_without_injection(bench: Bench, **settings: str) -> None:
     """One turn with the token set: answered in time, nothing injected, the token in no word of it."""
-    turn = bench.turn(TOKEN=TOKEN, TOTAL_TIMEOUT_S=str(TOTAL_TIMEOUT_S), **{**bench.assembly(ASSEMBLY), **settings})
+    always = {"TOKEN": TOKEN, "TOTAL_TIMEOUT_S": str(TOTAL_TIMEOUT_S), **bench.assembly(ASSEMBLY)}
+    turn = bench.turn(settings={**always, **settings})
     assert turn.answered, turn
     assert turn.seconds < TOTAL_TIMEOUT_S + bench.host.slack_s
     told = "\n".join(strings(bench.model.asked))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import quote
 from uuid import uuid4
@@ -30,7 +30,7 @@ class Api:
         body: Any = None,
         *,
         content: bytes | None = None,
-        headers: dict[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
         """One request; `body` is written as JSON."""
         named = dict(headers or {})

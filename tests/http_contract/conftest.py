@@ -47,3 +47,9 @@ def scope(api: Api) -> str:
 def folder(tmp_path: Path) -> Path:
     """Where a test's own servers keep their files."""
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def guarded_nobody(guarded: Sidecar) -> Api:
+    """Without any credential."""
+    return guarded.api()

@@ -1,7 +1,8 @@
-"""One well-formed request of every operation, by operation id. What is in the OpenAPI document and not here fails a test."""
+"""One well-formed request of every operation. One of the OpenAPI document that is missing here fails a test."""
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 import httpx
@@ -17,7 +18,7 @@ class Sample(NamedTuple):
     path: str
     body: Json | None = None
     status: int = 200
-    headers: dict[str, str] = {}
+    headers: Mapping[str, str] = MappingProxyType({})
     content: bytes | None = None
 
     def sent_by(self, api: Api) -> httpx.Response:
@@ -86,13 +87,13 @@ class Fresh(Things):
         return str(self._admin.call("/v1/access/tokens", status=201, id="somebody")["token_id"])
 
 
-def _post(path: str, scope: str, status: int = 200, **body: object) -> Sample:
-    return Sample("POST", path, {"scope_id": scope, **body}, status)
+def _post(path: str, scope: str, success: int = 200, **body: Any) -> Sample:
+    return Sample("POST", path, {"scope_id": scope, **body}, success)
 
 
-def _review(name: str, scope: str, candidate: Json, **body: object) -> Sample:
+def _review(name: str, scope: str, candidate: Json, **body: Any) -> Sample:
     named = {"candidate_id": candidate["candidate_id"], "expected_version": candidate["version"]}
-    return _post(f"/v1/artifact-candidates/{name}", scope, **named, **body)
+    return Sample("POST", f"/v1/artifact-candidates/{name}", {"scope_id": scope, **named, **body})
 
 
 def _import_entry(scope: str, things: Things) -> Sample:

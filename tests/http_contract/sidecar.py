@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -35,16 +36,12 @@ class Sidecar:
                 [*PROGRAM, "serve", "--migrate"], env=self._environment(), stdout=log, stderr=log, cwd=self._log.parent
             )
         deadline = time.monotonic() + 30
-        client = self.http()
-        while time.monotonic() < deadline:
+        while not self._listens():
             assert self.process.poll() is None, self.log()
-            try:
-                client.get("/health/live")
-            except httpx.TransportError:
-                time.sleep(0.05)
-            else:
-                return self
-        raise AssertionError(f"the server did not begin to serve: {self.log()}")
+            assert time.monotonic() < deadline, f"the server did not begin to serve: {self.log()}"
+            time.sleep(0.02)
+        assert self.http().get("/health/live").status_code == 200
+        return self
 
     def run(self, *arguments: str) -> str:
         """What a command of the program prints, run on the same database."""
@@ -84,6 +81,10 @@ class Sidecar:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait(10)
+
+    def _listens(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(str(self._socket)) == 0
 
     def _environment(self) -> dict[str, str]:
         named = {f"POWERCONTEXT_SERVER_{name}": value for name, value in self._settings.items()}

@@ -1,0 +1,103 @@
+"""Migrations on every engine: once, whatever number of processes try; refused where the database is not ours to touch."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import adapters
+from adapters import open_storage
+from adapters.sql.engine import Transaction
+from contracts.errors import RuntimeNotReady
+from contracts.scopes import CreateScopeRequest
+
+ROOT = Path(adapters.__file__).parent.parent
+MIGRATE = """
+import asyncio, sys
+from adapters import open_storage
+async def main():
+    storage = await open_storage(sys.argv[1])
+    try:
+        print(len(await storage.migrate()))
+        page, cursor = await storage.scopes.list(visible=None, query="", limit=1, cursor=None)
+    finally:
+        await storage.close()
+asyncio.run(main())
+"""
+
+
+async def test_four_processes_that_migrate_at_once_run_each_migration_once(empty_database: Callable[[], str]) -> None:
+    url = empty_database()
+    started = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", MIGRATE, url, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    said = [await process.communicate() for process in started]
+    assert [process.returncode for process in started] == [0] * 4, said
+    storage = await open_storage(url)
+    try:
+        assert await storage.pending_migrations() == ()
+        known = len(storage._known)
+        assert sorted(int(output) for output, _ in said) == [0, 0, 0, known]
+    finally:
+        await storage.close()
+
+
+async def test_all_who_migrate_at_once_share_one_cursor_key(empty_database: Callable[[], str]) -> None:
+    """A cursor of one process is good in every other; the last to migrate must not replace the key."""
+    url = empty_database()
+    storages = [await open_storage(url) for _ in range(3)]
+    try:
+        await asyncio.gather(*(storage.migrate() for storage in storages))
+        for number in range(3):
+            await storages[0].scopes.create(CreateScopeRequest(title="t", summary="s", idempotency_key=str(number)))
+        for storage in storages:
+            _, cursor = await storage.scopes.list(visible=None, query="", limit=1, cursor=None)
+            for other in storages:
+                page, _ = await other.scopes.list(visible=None, query="", limit=1, cursor=cursor)
+                assert len(page) == 1
+    finally:
+        for storage in storages:
+            await storage.close()
+
+
+async def test_a_database_without_tables_says_to_migrate(empty_database: Callable[[], str]) -> None:
+    storage = await open_storage(empty_database())
+    try:
+        assert len(await storage.pending_migrations()) >= 1
+        with pytest.raises(RuntimeNotReady, match="migrate"):
+            await storage.check()
+        assert "migrate" in (await storage.health.check())["migrations"]
+        with pytest.raises(RuntimeNotReady):
+            await storage.scopes.get("any")
+    finally:
+        await storage.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE schema_migration SET sha256 = 'changed' WHERE version = 1", "changed"),
+        ("INSERT INTO schema_migration (version, name, sha256, applied_at) VALUES (99, 'n', 'd', 't')", "newer"),
+    ],
+)
+async def test_a_changed_or_newer_schema_is_refused(empty_database: Callable[[], str], change: str, said: str) -> None:
+    storage = await open_storage(empty_database())
+    try:
+        await storage.migrate()
+        assert await storage.migrate() == ()
+
+        async def job(transaction: Transaction) -> int:
+            return await transaction.execute(change)
+
+        assert await storage.engine.write(job) == 1
+        for refused in (storage.check, storage.migrate):
+            with pytest.raises(RuntimeNotReady, match=said):
+                await refused()
+    finally:
+        await storage.close()
