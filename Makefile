@@ -15,7 +15,7 @@ LOCK_FLAGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check format api-generate contract-test eval-recall lock clean distclean
+.PHONY: help install run test check format api-generate contract-test eval-recall smoke compose-test lock clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,12 @@ contract-test: $(VENV)/.installed-dev ## Test the HTTP contract against openapi.
 eval-recall: $(VENV)/.installed-dev ## Measure recall quality: make eval-recall DATA=folder
 	@test -n "$(DATA)" || { echo "Say which data: make eval-recall DATA=folder" >&2; exit 2; }
 	$(BIN)/python bench/eval_recall.py "$(DATA)"
+
+smoke: $(VENV)/.installed-dev ## Check a fresh server with curl, on each of the three engines
+	$(BIN)/python deploy/smoke_engines.py
+
+compose-test: ## Build the image, check docker-compose.yml on all databases; needs a Docker engine
+	deploy/compose-test.sh
 
 # One file serves Python 3.11, 3.12 and 3.13 and every platform (environment markers); no addresses are written.
 COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \

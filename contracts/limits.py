@@ -24,6 +24,9 @@ MEMORY_POOL: Final = 16
 EXPERIENCE_POOL: Final = 8
 TOPIC_MEMORY_POOL: Final = 8
 
+# Candidates of one Scope that a reranker sees: listwise models lose the thread in longer lists.
+RERANK_CANDIDATES: Final = 30
+
 # Bodies (RFC 1489, budget): escaped bytes of one body, and the least a cut body may keep, ellipsis included.
 BODY_MAX_BYTES: Final = 2000
 CUT_BODY_MIN_BYTES: Final = 64

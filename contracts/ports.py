@@ -6,7 +6,7 @@ every read sees one snapshot.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -34,18 +34,43 @@ class ResolvedScope(Struct, frozen=True):
     references: tuple[ScopeKey, ...]
 
 
+Vector: TypeAlias = Sequence[float]
+"""An embedding of unit length."""
+
+
+class VectorSpace(Struct, frozen=True):
+    """Where vectors can be compared: those that one model made, of one dimension."""
+
+    model: str
+    dimension: int
+
+
+class QueryVector(Struct, frozen=True):
+    """The embedding of a query; storage whose vectors are of another space leaves it out of account."""
+
+    space: VectorSpace
+    values: tuple[float, ...]
+
+
 class MemoryRecall(Protocol):
     """Ranked live Memory entries of one Scope."""
 
-    async def recall(self, scope: ScopeKey, query: str, limit: int) -> MemoryGroup:
-        """At most `limit` hits, best first, and the head revision of the same snapshot."""
+    async def recall(
+        self, scope: ScopeKey, query: str, limit: int, vector: QueryVector | None = None
+    ) -> MemoryGroup:
+        """At most `limit` hits, best first, and the head revision of the same snapshot.
+
+        With the query's vector, text ranking and vector ranking are fused.
+        """
         ...
 
 
 class ExperienceRecall(Protocol):
     """Ranked approved Experiences of one Scope at their head revisions."""
 
-    async def recall(self, scope: ScopeKey, query: str, limit: int) -> ExperienceGroup:
+    async def recall(
+        self, scope: ScopeKey, query: str, limit: int, vector: QueryVector | None = None
+    ) -> ExperienceGroup:
         """At most `limit` hits, best first."""
         ...
 
@@ -61,8 +86,77 @@ class ProfileRecall(Protocol):
 class TopicMemoryRecall(Protocol):
     """Ranked Topic Memories of one Scope."""
 
-    async def recall(self, scope: ScopeKey, query: str, limit: int) -> tuple[TopicMemoryHit, ...]:
+    async def recall(
+        self, scope: ScopeKey, query: str, limit: int, vector: QueryVector | None = None
+    ) -> tuple[TopicMemoryHit, ...]:
         """At most `limit` hits, best first, each with the matching piece of its detail or None."""
+        ...
+
+
+class EmbeddingProvider(Protocol):
+    """Makes vectors of texts."""
+
+    @property
+    def space(self) -> VectorSpace: ...
+
+    async def embed(self, texts: Sequence[str]) -> tuple[Vector, ...]:
+        """One vector for each text, in their order.
+
+        Raises InferenceTimeout, InferenceUnavailable, InternalError for an answer that makes no sense.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """Orders texts by how well they answer a query."""
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> tuple[int, ...]:
+        """Positions in `texts`, best first, as they were answered: some may be missing, repeated or out of range.
+
+        Raises InferenceTimeout, InferenceUnavailable, InternalError for an answer that cannot be parsed.
+        """
+        ...
+
+
+EmbeddedFamily: TypeAlias = Literal["memory", "experience", "topic-memory"]
+
+
+class Unembedded(Struct, frozen=True):
+    """A live text that has no vector."""
+
+    family: EmbeddedFamily
+    slot: int
+    text: str
+
+
+class VectorStore(Protocol):
+    """Vectors of live Memory entries, Experiences and Topic Memories (title and summary)."""
+
+    async def prepare(self, space: VectorSpace) -> bool:
+        """Whether the storage holds vectors of `space`; one that never held any is made ready for it.
+
+        Raises RuntimeNotReady where the database cannot store vectors.
+        """
+        ...
+
+    async def reset(self, space: VectorSpace) -> None:
+        """Drop all vectors unless they are of `space`, and make the storage ready for it."""
+        ...
+
+    async def holds(self, space: VectorSpace) -> bool:
+        """Whether the storage's vectors are of `space`."""
+        ...
+
+    async def newest_unembedded(self, scope_id: str, limit: int) -> tuple[Unembedded, ...]:
+        """At most `limit` texts of each family written after the newest that has a vector, newest first."""
+        ...
+
+    def unembedded(self, scope_id: str) -> AsyncIterator[tuple[Unembedded, ...]]:
+        """Every live text of the Scope that has no vector, in batches."""
+        ...
+
+    async def add(self, scope_id: str, space: VectorSpace, embedded: Sequence[tuple[Unembedded, Vector]]) -> None:
+        """Store vectors, but not of a text that is live no longer, nor where the storage is of another space."""
         ...
 
 
@@ -124,8 +218,13 @@ class MemoryStore(Protocol):
         """The head, entries in order of entry id (all of them when `limit` is None), the next cursor."""
         ...
 
-    async def search(self, scope_id: str, query: str, limit: int) -> tuple[Ref | None, tuple[MemorySearchHit, ...]]:
-        """Text search; the head and hits of one snapshot."""
+    async def search(
+        self, scope_id: str, query: str, limit: int, vector: QueryVector | None = None, *, by_text: bool = True
+    ) -> tuple[Ref | None, tuple[MemorySearchHit, ...]]:
+        """The head and hits of one snapshot: by text, with a vector by both fused or, unless `by_text`, by it alone.
+
+        Raises RuntimeNotReady when a search by the vector alone finds vectors of another space.
+        """
         ...
 
     async def changes(self, scope_id: str, since_revision: int | None) -> MemoryChangesResponse:
@@ -164,9 +263,13 @@ class ArtifactStore(Protocol):
         """In order of artifact id. Raises InvalidCursor."""
         ...
 
-    async def search_experience(self, scope_id: str, query: str, limit: int) -> tuple[ExperienceSearchHit, ...]: ...
+    async def search_experience(
+        self, scope_id: str, query: str, limit: int, vector: QueryVector | None = None
+    ) -> tuple[ExperienceSearchHit, ...]: ...
 
-    async def search_topic_memory(self, scope_id: str, query: str, limit: int) -> tuple[TopicMemorySearchHit, ...]: ...
+    async def search_topic_memory(
+        self, scope_id: str, query: str, limit: int, vector: QueryVector | None = None
+    ) -> tuple[TopicMemorySearchHit, ...]: ...
 
     async def erase(self, scope_id: str, family: str, artifact_id: str, reason: str | None) -> int:
         """Erase the content of every revision; how many lost it now. Raises ArtifactNotFound."""
@@ -267,6 +370,8 @@ class Storage(Protocol):
     def bulk(self) -> BulkStore: ...
     @property
     def access(self) -> AccessStore: ...
+    @property
+    def vectors(self) -> VectorStore: ...
     @property
     def health(self) -> StorageHealth: ...
     @property

@@ -66,10 +66,14 @@ class TopicMemoryHit(Struct, frozen=True):
 
 
 class Recalled(Struct, frozen=True):
-    """All candidates of one prepare. A family that was not selected is empty."""
+    """All candidates of one prepare. A family that was not selected is empty.
+
+    `embedding_failure` is the code of the provider's failure because of which text ranking alone answered.
+    """
 
     current_scope_id: str
     memory: tuple[MemoryGroup, ...] = ()
     experience: tuple[ExperienceGroup, ...] = ()
     profile: tuple[ProfileSnapshot, ...] = ()
     topic_memory: tuple[TopicMemoryHit, ...] = ()
+    embedding_failure: str | None = None

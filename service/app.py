@@ -17,6 +17,7 @@ from service.http.errors import AllowedMethods, handle_context_error, handle_une
 from service.http.openapi import declared_operations, document
 from service.http.protocol import SidecarProtocol
 from service.http.routes import ROUTES
+from service.inference import opened_inference
 from service.runtime import Runtime
 from service.settings import Settings, load_settings
 from service.telemetry import Metrics, configure_logging
@@ -34,6 +35,9 @@ def create_app(settings: Settings, *, storage: Storage | None = None) -> Edge:
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             opened = storage if storage is not None else await _opened(settings, stack)
+            inference = await stack.enter_async_context(
+                opened_inference(settings, opened.vectors, metrics.inference_failed)
+            )
             # One thread: rendering takes tens of microseconds and holds the GIL, so a second one would only wait.
             renderer = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="assemble"))
             app.state.runtime = Runtime(
@@ -43,6 +47,7 @@ def create_app(settings: Settings, *, storage: Storage | None = None) -> Edge:
                 recall_timeout_s=settings.runtime_recall_timeout_seconds,
                 access_mode=settings.effective_access_mode,
                 static_token=settings.auth_token,
+                inference=inference,
             )
             yield
 

@@ -8,9 +8,8 @@ from contracts import limits
 from contracts.artifacts import ArtifactContent, ProfileContent
 from contracts.errors import InvalidRequest
 
-
-# Normalising sorts the combining marks of one run by insertion: 40,000 marks, small enough for any body, take seconds. A
-# run that is sorted already takes linear time, and the result is the same, because the order that is sorted by is the
+# Normalising sorts the combining marks of one run by insertion: 40,000 marks, small enough for any body, take seconds.
+# A run that is sorted already takes linear time, and the result is the same, because the order that is sorted by is the
 # canonical one. Marks are never word characters, so what is neither ASCII nor a word character holds every long run.
 _LONG_RUN: Final = re.compile(r"[^\w\s\x00-\x7f]{31,}")
 

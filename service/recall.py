@@ -5,16 +5,26 @@ empty result (RFC 1489, request contract). A family that is not selected has no 
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from contracts import limits
 from contracts.errors import ContextError, RuntimeNotReady
 from contracts.identity import Family
-from contracts.ports import ExperienceRecall, MemoryRecall, ProfileRecall, ResolvedScope, TopicMemoryRecall
-from contracts.recalled import Recalled
+from contracts.ports import (
+    ExperienceRecall,
+    MemoryRecall,
+    ProfileRecall,
+    QueryVector,
+    Reranker,
+    ResolvedScope,
+    ScopeKey,
+    TopicMemoryRecall,
+)
+from contracts.recalled import MemoryGroup, Recalled
 
 T = TypeVar("T")
 
@@ -23,15 +33,26 @@ ACROSS_REFERENCES: frozenset[Family] = frozenset({"memory", "experience", "profi
 
 
 class RecallSources(Struct, frozen=True):
-    """Where each family is recalled from; a family without a source has no candidates."""
+    """Where each family is recalled from; a family without a source has no candidates. Memory may be reranked."""
 
     memory: MemoryRecall | None = None
     experience: ExperienceRecall | None = None
     profile: ProfileRecall | None = None
     topic_memory: TopicMemoryRecall | None = None
+    reranker: Reranker | None = None
 
 
-async def recall(sources: RecallSources, resolved: ResolvedScope, families: Iterable[Family], query: str) -> Recalled:
+SEARCHED: frozenset[Family] = frozenset({"memory", "experience", "topic-memory"})
+"""Families that are searched by the query, so that its vector serves them."""
+
+
+async def recall(
+    sources: RecallSources,
+    resolved: ResolvedScope,
+    families: Iterable[Family],
+    query: str,
+    vector: QueryVector | None = None,
+) -> Recalled:
     """Candidates of the selected `families`: groups in the order current Scope, Context References.
 
     Raises the ContextError of a failed leg, RuntimeNotReady for a leg that failed in any other way.
@@ -42,12 +63,12 @@ async def recall(sources: RecallSources, resolved: ResolvedScope, families: Iter
     try:
         async with asyncio.TaskGroup() as legs:
             memory_legs = [
-                legs.create_task(_leg(memory.recall(each, query, limits.MEMORY_POOL)))
+                legs.create_task(_leg(_memory(memory, sources.reranker, each, query, vector)))
                 for each in scopes
                 if memory is not None and "memory" in wanted
             ]
             experience_legs = [
-                legs.create_task(_leg(experience.recall(each, query, limits.EXPERIENCE_POOL)))
+                legs.create_task(_leg(experience.recall(each, query, limits.EXPERIENCE_POOL, vector)))
                 for each in scopes
                 if experience is not None and "experience" in wanted
             ]
@@ -57,7 +78,7 @@ async def recall(sources: RecallSources, resolved: ResolvedScope, families: Iter
                 if profile is not None and "profile" in wanted
             ]
             topic_legs = [
-                legs.create_task(_leg(topics.recall(scope, query, limits.TOPIC_MEMORY_POOL)))
+                legs.create_task(_leg(topics.recall(scope, query, limits.TOPIC_MEMORY_POOL, vector)))
                 for topics in [topics]
                 if topics is not None and "topic-memory" in wanted
             ]
@@ -70,6 +91,26 @@ async def recall(sources: RecallSources, resolved: ResolvedScope, families: Iter
         profile=tuple(snapshot for leg in profile_legs if (snapshot := leg.result()) is not None),
         topic_memory=tuple(hit for leg in topic_legs for hit in leg.result()),
     )
+
+
+async def _memory(
+    memory: MemoryRecall, reranker: Reranker | None, scope: ScopeKey, query: str, vector: QueryVector | None
+) -> MemoryGroup:
+    """The pool of one Scope, in the reranker's order where there is one: that order is final."""
+    if reranker is None:
+        return await memory.recall(scope, query, limits.MEMORY_POOL, vector)
+    group = await memory.recall(scope, query, limits.RERANK_CANDIDATES, vector)
+    if not group.hits:
+        return group
+    picks = await reranker.rerank(query, [hit.text for hit in group.hits])
+    hits = tuple(group.hits[position] for position in picked(picks, len(group.hits)))
+    return replace(group, hits=hits[: limits.MEMORY_POOL])
+
+
+def picked(picks: Sequence[int], count: int) -> tuple[int, ...]:
+    """The positions below `count` that were picked, each once; all in their own order when none is usable."""
+    usable = tuple(dict.fromkeys(pick for pick in picks if 0 <= pick < count))
+    return usable or tuple(range(count))
 
 
 async def _leg(answer: Awaitable[T]) -> T:

@@ -11,8 +11,9 @@ from typing import Literal
 from contracts import limits
 from contracts.access import AccessMode
 from contracts.meta import Readiness
-from contracts.ports import Storage
+from contracts.ports import QueryVector, Storage
 from service.access import ANONYMOUS, Authenticator, Caller
+from service.inference import Inference
 from service.operations.access import AccessOperations
 from service.operations.artifacts import (
     ArtifactOperations,
@@ -91,7 +92,7 @@ class Runtime(Operations):
     `renderer` runs assembly, one thread is enough; `sources` may leave families out, which then have no candidates.
     """
 
-    __slots__ = ("authenticator", "max_entries", "recall_timeout_s", "renderer", "sources", "storage")
+    __slots__ = ("authenticator", "inference", "max_entries", "recall_timeout_s", "renderer", "sources", "storage")
 
     def __init__(
         self,
@@ -102,6 +103,7 @@ class Runtime(Operations):
         recall_timeout_s: float = RECALL_TIMEOUT_DEFAULT_S,
         access_mode: AccessMode = "disabled",
         static_token: str | None = None,
+        inference: Inference | None = None,
         sources: RecallSources | None = None,
     ) -> None:
         super().__init__(self, ANONYMOUS)
@@ -109,23 +111,36 @@ class Runtime(Operations):
         self.renderer = renderer
         self.max_entries = max_entries
         self.recall_timeout_s = recall_timeout_s
+        self.inference = inference or Inference()
         self.authenticator = Authenticator(storage.access, access_mode, static_token)
         self.sources = sources or RecallSources(
             memory=storage.memory_recall,
             experience=storage.experience_recall,
             profile=storage.profile_recall,
             topic_memory=storage.topic_memory_recall,
+            reranker=self.inference.reranker,
         )
 
     def acting_as(self, caller: Caller) -> Operations:
         """The same operations with the permissions of `caller`."""
         return Operations(self, caller)
 
+    async def searching_vector(self, scope_id: str, query: str) -> QueryVector | None:
+        """The vector of a query that is searched with one if it can be had. Raises ScopeNotFound."""
+        if self.inference.embedder is None:
+            return None
+        # No provider is asked about a Scope that does not exist.
+        await self.storage.scopes.resolve(scope_id)
+        vector, _ = await self.inference.query_vector(query, self.recall_timeout_s)
+        return vector
+
     async def readiness(self) -> Readiness:
         """Not ready while the database cannot be read, degraded while anything else is wrong."""
         checks = await self.storage.health.check()
+        if checks["database"] == "ok":
+            checks |= await self.inference.checks()
         wrong = {name for name, said in checks.items() if said != "ok"}
         status: Literal["ready", "degraded", "not_ready"] = "degraded" if wrong else "ready"
         if wrong & {"database", "migrations"}:
             status = "not_ready"
-        return Readiness(status=status, checks={**checks, "embedding_provider": "none configured"})
+        return Readiness(status=status, checks={"embedding_provider": "none configured", **checks})

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
@@ -15,7 +16,7 @@ from contracts.access import AccessMode
 
 PREFIX = "POWERCONTEXT_SERVER_"
 FILE_SUFFIX = "_FILE"
-SECRETS = ("auth_token", "database_url")
+SECRETS = ("auth_token", "database_url", "inference_embedding_api_key", "inference_rerank_api_key")
 """Settings that may also be given as the name of a file, so that they stand in no process list."""
 
 
@@ -46,6 +47,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     access_mode: AccessMode | None = None
     auth_token: str | None = None
     allow_remote_without_access_control: bool = False
+    inference_embedding_base_url: str | None = None
+    inference_embedding_model: str | None = None
+    inference_embedding_dimension: Annotated[int, Meta(ge=1, le=16000)] | None = None
+    inference_embedding_api_key: str | None = None
+    inference_embedding_timeout_seconds: Annotated[float, Meta(gt=0, le=600)] = 2.0
+    inference_embedding_batch_size: Annotated[int, Meta(ge=1, le=2048)] = 32
+    inference_rerank_kind: Literal["endpoint", "chat"] | None = None
+    inference_rerank_base_url: str | None = None
+    inference_rerank_model: str | None = None
+    inference_rerank_api_key: str | None = None
+    inference_rerank_timeout_seconds: Annotated[float, Meta(gt=0, le=600)] = 2.0
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @property
@@ -141,10 +153,44 @@ def _contradictions(settings: Settings) -> list[str]:
     problems = []
     if settings.access_mode == "disabled" and settings.auth_token is not None:
         problems.append(f"{variable_of('access_mode')}: disabled contradicts {variable_of('auth_token')}")
-    token = settings.auth_token
-    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-        problems.append(f"{variable_of('auth_token')}: must be printable ASCII without blanks")
+    for field in ("auth_token", "inference_embedding_api_key", "inference_rerank_api_key"):
+        secret = getattr(settings, field)
+        if secret is not None and not (secret.isascii() and secret.isprintable() and " " not in secret):
+            problems.append(f"{variable_of(field)}: must be printable ASCII without blanks")
+    # An endpoint without a model is one that serves a single model, as TEI does.
+    chat = ("inference_rerank_model",) if settings.inference_rerank_kind == "chat" else ()
+    embedding = ("inference_embedding_base_url", "inference_embedding_model", "inference_embedding_dimension")
+    problems += _partial(settings, "inference_embedding_", embedding)
+    problems += _partial(settings, "inference_rerank_", ("inference_rerank_kind", "inference_rerank_base_url", *chat))
     return problems
+
+
+def _partial(settings: Settings, prefix: str, needed: tuple[str, ...]) -> list[str]:
+    """A problem for each field that is needed and not set, when any field of the group was set; and for a wrong URL."""
+    defaults = Settings()
+    fields = [name for name in settings.__struct_fields__ if name.startswith(prefix)]
+    changed = [name for name in fields if getattr(settings, name) != getattr(defaults, name)]
+    problems = [
+        f"{variable_of(name)}: must be set too, since {variable_of(changed[0])} is"
+        for name in needed
+        if changed and getattr(settings, name) is None
+    ]
+    url = getattr(settings, prefix + "base_url")
+    if url is not None and not _is_base_url(url):
+        problems.append(
+            f"{variable_of(prefix + 'base_url')}: must be http:// or https:// with a host, without user, query or"
+            " fragment, such as http://127.0.0.1:8080/v1"
+        )
+    return problems
+
+
+def _is_base_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        plain = not (parts.query or parts.fragment or parts.username or parts.password or set(url) & set("?#@ "))
+        return plain and parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
 
 
 def _read_secret(variable: str, path: str, field: str, values: dict[str, Any], problems: list[str]) -> None:

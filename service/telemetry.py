@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -16,22 +17,35 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._requests = Counter(
+        requests = Counter(
             "powercontext_requests_total", "Requests answered.", ["operation", "status"], registry=self.registry
         )
-        self._seconds = Histogram(
+        durations = Histogram(
             "powercontext_request_seconds",
             "Time from the request's head to the end of the answer.",
             ["operation"],
             buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
             registry=self.registry,
         )
+        # Looking labels up costs more than counting.
+        self._counter = cache(lambda operation, status: requests.labels(operation, str(status)))
+        self._duration = cache(durations.labels)
+        self._inference_failures = Counter(
+            "powercontext_inference_failures_total",
+            "Requests that an inference provider did not serve; query and write went on without.",
+            ["use", "code"],
+            registry=self.registry,
+        )
         self.under_way = Gauge("powercontext_requests_under_way", "Requests being served.", registry=self.registry)
+
+    def inference_failed(self, use: str, code: str) -> None:
+        """Count one request that a provider did not serve, or was spared after one it did not serve."""
+        self._inference_failures.labels(use, code).inc()
 
     def answered(self, operation: str, status: int, seconds: float) -> None:
         """Count one answer."""
-        self._requests.labels(operation, str(status)).inc()
-        self._seconds.labels(operation).observe(seconds)
+        self._counter(operation, status).inc()
+        self._duration(operation).observe(seconds)
 
     def exposition(self) -> bytes:
         """The Prometheus text format."""

@@ -18,8 +18,8 @@ CONNECT_TIMEOUT_S: Final = 3
 STATEMENT_TIMEOUT_S: Final = 12
 """After this the server ends a statement by itself; well above the deadline of a recall."""
 
-_SILENCE_S: Final = STATEMENT_TIMEOUT_S + 3
-"""A server that does not even say that a statement took too long is gone."""
+_SILENCE_S: Final = 3
+"""A server that does not even say that a statement took too long is gone after this much more."""
 
 
 class Connection:
@@ -87,11 +87,14 @@ class Connections:
             connection.driver.close()
 
 
-def connect(address: ServerAddress, *, statement_timeout_s: int = STATEMENT_TIMEOUT_S) -> Driver:
-    """A session that is strict, counts found rows, and waits a bounded time for locks. Raises RuntimeNotReady."""
+def connect(address: ServerAddress, *, patience_s: int | None = None) -> Driver:
+    """A session that is strict, counts found rows, and waits a bounded time for statements and for locks.
+
+    patience_s: for both, instead of what suits a request. Raises RuntimeNotReady.
+    """
     settings = {
-        "ob_query_timeout": statement_timeout_s * 1_000_000,
-        "ob_trx_lock_timeout": int(LOCK_WAIT_S * 1_000_000),
+        "ob_query_timeout": (patience_s or STATEMENT_TIMEOUT_S) * 1_000_000,
+        "ob_trx_lock_timeout": int((patience_s or LOCK_WAIT_S) * 1_000_000),
         # Cut texts and numbers out of range must be errors, whatever the tenant's default.
         "sql_mode": "'STRICT_ALL_TABLES'",
     }
@@ -106,8 +109,8 @@ def connect(address: ServerAddress, *, statement_timeout_s: int = STATEMENT_TIME
         "client_flag": CLIENT.FOUND_ROWS,
         "autocommit": False,
         "connect_timeout": CONNECT_TIMEOUT_S,
-        "read_timeout": statement_timeout_s - STATEMENT_TIMEOUT_S + _SILENCE_S,
-        "write_timeout": _SILENCE_S,
+        "read_timeout": (patience_s or STATEMENT_TIMEOUT_S) + _SILENCE_S,
+        "write_timeout": STATEMENT_TIMEOUT_S,
         "init_command": "SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()),
     }
     try:

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
+from adapters.oceanbase.vectors import OceanBaseVectors
+
 
 class OceanBaseDialect:
     """Fragments of `adapters.sql.engine.Dialect`."""
 
     name = "oceanbase"
+    vectors = OceanBaseVectors()
     for_update = " FOR UPDATE"
 
     def upsert(self, table: str, key: Sequence[str], values: Sequence[str]) -> str:

@@ -53,7 +53,7 @@ def connection_lost(error: BaseException) -> bool:
 def translate(error: Exception, *, committing: bool) -> Exception:
     """`error` itself where it is ours or a bug. committing: whether COMMIT had been sent."""
     if connection_lost(error):
-        return RuntimeNotReady(conditions.UNKNOWN_END) if committing else RolledBack()
+        return RuntimeNotReady(conditions.UNKNOWN_END) if committing else RolledBack(conditions.UNREACHABLE)
     if not isinstance(error, pymysql.err.MySQLError):
         return error
     code = code_of(error)

@@ -1,8 +1,10 @@
-"""Migrations on OceanBase: one idempotent statement at a time, because DDL commits by itself, under a named lock.
+"""Migrations on OceanBase: one idempotent statement at a time, because DDL commits by itself, while a row is locked.
 
-A process that dies half-way leaves tables without the row that says so; the next one runs the file again.
+A process that dies half-way leaves tables without the row that says so; the next one runs the file again. The lock is a
+row and not GET_LOCK, which seekdb keeps when the connection that took it is gone.
 """
 
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Final
 
@@ -14,11 +16,12 @@ from adapters.oceanbase.errors import NO_SUCH_TABLE, code_of, translate
 from adapters.sql.attempts import with_attempts
 from adapters.sql.engine import Transaction
 from adapters.sql.migrations import Applied, Migration, missing, packaged
-from contracts.errors import RuntimeNotReady
 
 _CREATE: Final = """CREATE TABLE IF NOT EXISTS schema_migration (
     version BIGINT NOT NULL, name VARCHAR(128) NOT NULL, sha256 VARCHAR(64) NOT NULL, applied_at VARCHAR(64) NOT NULL,
     PRIMARY KEY (version)) DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin"""
+
+_LOCK_TABLE: Final = "CREATE TABLE IF NOT EXISTS schema_migration_lock (id BIGINT NOT NULL, PRIMARY KEY (id))"
 
 _PATIENCE_S: Final = 600
 """A migration of a large table may take minutes, and so may the wait for another process that runs it."""
@@ -54,25 +57,32 @@ class OceanBaseMigrator:
         return await with_attempts(lambda: self._engine.in_thread(lambda: self._apply(migrations)))
 
     def _apply(self, migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
-        # A connection of its own: its patience is longer, and the lock ends with it.
-        driver = connect(self._engine.address, statement_timeout_s=_PATIENCE_S)
-        try:
-            return _locked(driver, migrations)
-        except (pymysql.err.MySQLError, OSError) as error:
-            translated = translate(error, committing=False)
-            if translated is error:
-                raise
-            raise translated from error
-        finally:
-            driver.close()
+        # Two connections of their own, with more patience: DDL would commit the transaction that holds the lock.
+        with (
+            closing(connect(self._engine.address, patience_s=_PATIENCE_S)) as holder,
+            closing(connect(self._engine.address, patience_s=_PATIENCE_S)) as worker,
+        ):
+            try:
+                _take_lock(holder)
+                return _run_missing(worker, migrations)
+            except (pymysql.err.MySQLError, OSError) as error:
+                translated = translate(error, committing=False)
+                if translated is error:
+                    raise
+                raise translated from error
 
 
-def _locked(driver: Driver, migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
+def _take_lock(driver: Driver) -> None:
+    """Hold the lock until the connection ends."""
     with driver.cursor() as cursor:
-        # Names of locks are the whole tenant's.
-        cursor.execute("SELECT GET_LOCK(CONCAT('powercontext-migrate-', MD5(DATABASE())), %s)", (_PATIENCE_S,))
-        if cursor.fetchone() != (1,):
-            raise RuntimeNotReady("Another process has been migrating this database for too long.")
+        cursor.execute(_LOCK_TABLE)
+        cursor.execute("INSERT IGNORE INTO schema_migration_lock (id) VALUES (1)")
+        driver.commit()
+        cursor.execute("SELECT id FROM schema_migration_lock WHERE id = 1 FOR UPDATE")
+
+
+def _run_missing(driver: Driver, migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
+    with driver.cursor() as cursor:
         cursor.execute(_CREATE)
         cursor.execute("SELECT version, sha256 FROM schema_migration ORDER BY version")
         todo = missing(migrations, tuple(Applied(version, sha256) for version, sha256 in cursor.fetchall()))

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
+from adapters.postgres.vectors import PostgresVectors
+
 
 class PostgresDialect:
     """Fragments of `adapters.sql.engine.Dialect`."""
 
     name = "postgres"
+    vectors = PostgresVectors()
     for_update = " FOR UPDATE"
 
     def upsert(self, table: str, key: Sequence[str], values: Sequence[str]) -> str:

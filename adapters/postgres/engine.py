@@ -8,7 +8,7 @@ the Scope, so what it reads after that is what the writer before it left.
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar
@@ -64,7 +64,9 @@ class PostgresTransaction:
         return int(status.rpartition(" ")[2])
 
     async def execute_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> None:
-        await self._connection.executemany(numbered(sql), rows)
+        listed = list(rows)
+        if listed:
+            await self._connection.executemany(numbered(sql), listed)
 
 
 class PostgresEngine:
@@ -79,30 +81,32 @@ class PostgresEngine:
     @classmethod
     async def open(cls, address: ServerAddress, connections: int) -> "PostgresEngine":
         """Open a pool of at most `connections`, one of them at once. Raises RuntimeNotReady with what is wrong."""
-        options = dict(address.options)
-        host = options.pop("host", address.host)
-        if not host:
-            raise RuntimeNotReady("The database URL names no host.")
         try:
             pool = await asyncpg.create_pool(
-                host=host,
+                host=address.host,
                 port=address.port,
                 user=address.user,
                 password=address.password or None,
                 database=address.database,
-                ssl=_ssl(options),
-                min_size=1,
+                ssl=_ssl(address.options),
+                min_size=0,
                 max_size=connections,
                 timeout=CONNECT_TIMEOUT_S,
                 command_timeout=_SILENCE_S,
                 statement_cache_size=_CACHED_STATEMENTS,
                 server_settings=_SETTINGS,
                 # Every transaction here ends itself and none changes its session, so a round trip to reset it is saved.
-                reset=_nothing_to_reset,
+                reset=_nothing_to_do,
             )
         except DRIVER_ERRORS as error:
             raise translate_connecting(error) from error
-        return cls(pool, connections)
+        engine = cls(pool, connections)
+        try:
+            await engine.on_connection(_nothing_to_do)
+        except BaseException:
+            await engine.close()
+            raise
+        return engine
 
     async def scrub(self) -> None:
         """Nothing: the server reclaims what was erased by itself."""
@@ -137,7 +141,7 @@ class PostgresEngine:
             try:
                 return await function(connection)
             except DRIVER_ERRORS as error:
-                translated = translate(error, connected=not connection.is_closed(), committing=False)
+                translated = translate(error, connected=_is_open(connection), committing=False)
                 if translated is error:
                     raise
                 raise translated from error
@@ -177,7 +181,7 @@ def _transaction_of(
         try:
             await transaction.commit()
         except DRIVER_ERRORS as error:
-            raise translate(error, connected=not connection.is_closed(), committing=not readonly) from error
+            raise translate(error, connected=_is_open(connection), committing=not readonly) from error
         return result
 
     return run
@@ -189,14 +193,22 @@ async def _roll_back(connection: Connection, transaction: asyncpg.transaction.Tr
         async with asyncio.timeout(_ROLLBACK_S):
             await transaction.rollback()
     except DRIVER_ERRORS:
-        connection.terminate()
+        with suppress(asyncpg.InterfaceError):  # the pool has let go of it already
+            connection.terminate()
 
 
-async def _nothing_to_reset(connection: Connection) -> None:
+def _is_open(connection: Connection) -> bool:
+    try:
+        return not connection.is_closed()
+    except asyncpg.InterfaceError:  # the pool has let go of it
+        return False
+
+
+async def _nothing_to_do(connection: Connection) -> None:
     pass
 
 
-def _ssl(options: dict[str, str]) -> Any:
+def _ssl(options: Mapping[str, str]) -> Any:
     """What asyncpg takes as `ssl`. Raises RuntimeNotReady where the file of root certificates does not exist."""
     mode = options.get("sslmode", "prefer")
     root = options.get("sslrootcert")

@@ -49,9 +49,10 @@ def translate(error: Exception, *, connected: bool, committing: bool) -> Excepti
         return RolledBack()
     if isinstance(error, TimeoutError):  # an OSError too, so it comes first
         return RuntimeNotReady(conditions.UNKNOWN_END if committing else conditions.TOO_SLOW)
-    lost = state in _CONNECTION_ENDED or isinstance(error, OSError)
+    # An InternalClientError is asyncpg's state after a connection that broke in the middle of a message.
+    lost = state in _CONNECTION_ENDED or isinstance(error, OSError | asyncpg.InternalClientError)
     if lost or (not connected and isinstance(error, asyncpg.InterfaceError)):
-        return RuntimeNotReady(conditions.UNKNOWN_END) if committing else RolledBack()
+        return RuntimeNotReady(conditions.UNKNOWN_END) if committing else RolledBack(conditions.UNREACHABLE)
     if state is not None and (state in _MESSAGES or state[:2] in _PASSING_CLASSES):
         return RuntimeNotReady(_MESSAGES.get(state))
     return error

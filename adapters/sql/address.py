@@ -40,13 +40,17 @@ def parse_address(database_url: str, *, default_port: int, options: Collection[s
     if not database or "/" in database:
         raise DatabaseUrlError("must name one database after the host, as in scheme://user:password@host:port/database")
     host, port = _host_and_port(host_and_port, default_port)
+    found = _options(query, options)
+    host = found.pop("host", host)  # a folder with a socket, which no place before a port can name
+    if not host:
+        raise DatabaseUrlError("must name a host, as in scheme://user:password@host:port/database")
     return ServerAddress(
         host=host,
         port=port,
         user=_decoded(user),
         password=_decoded(password),
         database=_decoded(database),
-        options=_options(query, options),
+        options=found,
     )
 
 

@@ -34,6 +34,7 @@ from contracts.errors import (
     PreconditionFailed,
 )
 from contracts.identity import MEMORY_ARTIFACT_ID, Cite, Ref, SourceRef
+from contracts.ports import QueryVector
 
 _sources = msgspec.json.Decoder(tuple[SourceRef, ...])
 _refs = msgspec.json.Decoder(tuple[Ref, ...])
@@ -145,7 +146,9 @@ class SqlArtifacts:
 
         return await self._engine.read(job)
 
-    async def search_experience(self, scope_id: str, query: str, limit: int) -> tuple[ExperienceSearchHit, ...]:
+    async def search_experience(
+        self, scope_id: str, query: str, limit: int, vector: QueryVector | None = None
+    ) -> tuple[ExperienceSearchHit, ...]:
         async def job(transaction: Transaction) -> tuple[ExperienceSearchHit, ...]:
             scope = await scope_key(transaction, scope_id)
             return tuple(
@@ -153,14 +156,17 @@ class SqlArtifacts:
                     artifact=Ref(family="experience", artifact_id=found.artifact_id, revision=found.revision),
                     content=found.content,
                 )
-                for found in await experience_hits(transaction, scope, query, limit)
+                for found in await experience_hits(transaction, self._engine.dialect, scope, query, limit, vector)
             )
 
         return await self._engine.read(job)
 
-    async def search_topic_memory(self, scope_id: str, query: str, limit: int) -> tuple[TopicMemorySearchHit, ...]:
+    async def search_topic_memory(
+        self, scope_id: str, query: str, limit: int, vector: QueryVector | None = None
+    ) -> tuple[TopicMemorySearchHit, ...]:
         async def job(transaction: Transaction) -> tuple[TopicMemorySearchHit, ...]:
-            return await topic_hits(transaction, await scope_key(transaction, scope_id), query, limit)
+            scope = await scope_key(transaction, scope_id)
+            return await topic_hits(transaction, self._engine.dialect, scope, query, limit, vector)
 
         return await self._engine.read(job)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
+from adapters.sql import conditions
 from adapters.sql.engine import UniqueViolation
 from contracts.errors import RuntimeNotReady
 
@@ -27,8 +28,12 @@ _PAUSE_S: Final = 0.01
 class RolledBack(Exception):
     """The transaction left nothing behind, and a fresh one may succeed: another writer won, or its connection broke.
 
-    Never leaves `adapters`.
+    `message` is what to say when no fresh one did. Never leaves `adapters`.
     """
+
+    def __init__(self, message: str = conditions.LOCKED) -> None:
+        self.message = message
+        super().__init__(message)
 
 
 async def with_attempts(attempt: Callable[[], Awaitable[T]]) -> T:
@@ -46,7 +51,7 @@ async def with_attempts(attempt: Callable[[], Awaitable[T]]) -> T:
             if left == 0 or time.monotonic() > last_start:
                 if isinstance(error, UniqueViolation):
                     raise
-                raise RuntimeNotReady("Other writers hold what this request needs; try again.") from error
+                raise RuntimeNotReady(error.message) from error
         # Writers that collided once must not come back in step.
         await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
         pause *= 2
@@ -65,7 +70,7 @@ class Slots:
             async with asyncio.timeout(SLOT_WAIT_S):
                 await self._free.acquire()
         except TimeoutError:
-            raise RuntimeNotReady("All connections to the database are busy; try again.", retry_after_s=2) from None
+            raise RuntimeNotReady(conditions.BUSY, retry_after_s=2) from None
 
     def give_back(self) -> None:
         """Let the next one in."""

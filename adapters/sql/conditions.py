@@ -12,6 +12,8 @@ DISK_FULL: Final = "The disk of the database server is full."
 MEMORY_FULL: Final = "The database server has no memory left."
 NO_CONNECTION_LEFT: Final = "The database server has no connection left; raise its limit or run fewer sidecars."
 GOING: Final = "The database server is starting or shutting down; try again."
+LOCKED: Final = "Other writers hold what this request needs; try again."
+BUSY: Final = "All connections to the database are busy; try again."
 TOO_SLOW: Final = "The database took too long for a statement; try again."
 UNKNOWN_END: Final = (
     "The connection broke during the commit, so the write may or may not be stored; read before writing again."

@@ -5,8 +5,11 @@ driver blocks (SQLite, pymysql) therefore run a whole job in one thread hop, by 
 with an asynchronous driver await it on the loop. Either way one text of the job serves all.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from adapters.sql.vectors import Vectors
 
 Value: TypeAlias = None | int | float | str | bytes
 Row: TypeAlias = tuple[Any, ...]
@@ -38,6 +41,9 @@ class Dialect(Protocol):
     name: str
     for_update: str
     """Appended to a SELECT so that its rows stay locked until the transaction ends; empty where writers are serial."""
+
+    @property
+    def vectors(self) -> "Vectors": ...
 
     def upsert(self, table: str, key: Sequence[str], values: Sequence[str]) -> str:
         """INSERT of `key` + `values` that overwrites `values` where the key exists."""
@@ -95,10 +101,20 @@ async def fetch_in(transaction: Transaction, sql: str, args: Sequence[Value], va
     `…` stands for the list. Values go in chunks padded by repetition; the order of rows is that of the chunks.
     """
     rows: list[Row] = []
+    for chunk in _padded_chunks(values):
+        rows += await transaction.fetch(sql.replace("…", ",".join("?" * len(chunk))), *args, *chunk)
+    return rows
+
+
+async def execute_in(transaction: Transaction, sql: str, args: Sequence[Value], values: Sequence[Value]) -> None:
+    """As `fetch_in`, for a DELETE: one statement for many rows, where `execute_many` may take a round trip for each."""
+    for chunk in _padded_chunks(values):
+        await transaction.execute(sql.replace("…", ",".join("?" * len(chunk))), *args, *chunk)
+
+
+def _padded_chunks(values: Sequence[Value]) -> Iterator[list[Value]]:
     largest = IN_LIST_SIZES[-1]
     for start in range(0, len(values), largest):
-        chunk = values[start : start + largest]
+        chunk = list(values[start : start + largest])
         size = next(size for size in IN_LIST_SIZES if size >= len(chunk))
-        padded = [*chunk, *([chunk[-1]] * (size - len(chunk)))]
-        rows += await transaction.fetch(sql.replace("…", ",".join("?" * size)), *args, *padded)
-    return rows
+        yield chunk + [chunk[-1]] * (size - len(chunk))

@@ -12,7 +12,8 @@ from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
 from adapters.ranking import decode_block, encode_block, posting_code
-from adapters.sql.engine import Dialect, Transaction, fetch_in
+from adapters.sql.engine import Dialect, Transaction, execute_in, fetch_in
+from adapters.sql.vectors import remove_vectors
 from adapters.text import index_terms
 
 TAIL = 0
@@ -90,10 +91,13 @@ async def index_documents(
     await transaction.execute_many(
         "INSERT INTO posting_document (scope, corpus, slot, length, terms) VALUES (?, ?, ?, ?, ?)", rows
     )
-    await transaction.execute_many(
-        "DELETE FROM posting_document WHERE scope = ? AND corpus = ? AND slot = ?",
-        [(scope, corpus, slot) for slot in removed],
+    await execute_in(
+        transaction,
+        "DELETE FROM posting_document WHERE scope = ? AND corpus = ? AND slot IN (…)",
+        (scope, corpus),
+        removed,
     )
+    await remove_vectors(transaction, scope, corpus, removed)
     await _count(
         transaction, dialect, scope, corpus, len(rows) - len(length_removed), length_added - sum(length_removed)
     )
@@ -190,10 +194,17 @@ async def _write_blocks(
             if block is not None
         ],
     )
-    await transaction.execute_many(
-        "DELETE FROM posting WHERE scope = ? AND corpus = ? AND term = ? AND block = ?",
-        [(scope, int(corpus), term, name) for (term, name), block in ordered if block is None],
-    )
+    emptied: dict[int, list[int]] = defaultdict(list)
+    for (term, name), block in ordered:
+        if block is None:
+            emptied[name].append(term)
+    for name, terms in emptied.items():
+        await execute_in(
+            transaction,
+            "DELETE FROM posting WHERE scope = ? AND corpus = ? AND block = ? AND term IN (…)",
+            (scope, int(corpus), name),
+            terms,
+        )
 
 
 async def _count(

@@ -29,6 +29,7 @@ from contracts.memory import (
     MemorySearchHit,
     MemoryWrite,
 )
+from contracts.ports import QueryVector
 
 
 class SqlMemory:
@@ -109,7 +110,9 @@ class SqlMemory:
 
         return await self._engine.read(job)
 
-    async def search(self, scope_id: str, query: str, limit: int) -> tuple[Ref | None, tuple[MemorySearchHit, ...]]:
+    async def search(
+        self, scope_id: str, query: str, limit: int, vector: QueryVector | None = None, *, by_text: bool = True
+    ) -> tuple[Ref | None, tuple[MemorySearchHit, ...]]:
         async def job(transaction: Transaction) -> tuple[Ref | None, tuple[MemorySearchHit, ...]]:
             scope = await scope_key(transaction, scope_id)
             head = await read_head(transaction, scope)
@@ -120,9 +123,11 @@ class SqlMemory:
                     citation=Cite(memory_ref=head.ref(), entry_id=hit.entry_id, entry_version_id=hit.version_id),
                     text=hit.text,
                     score=hit.score,
-                    matched_by=("fts",),
+                    matched_by=hit.by,
                 )
-                for hit in await memory_hits(transaction, scope, query, limit)
+                for hit in await memory_hits(
+                    transaction, self._engine.dialect, scope, query, limit, vector, by_text=by_text
+                )
             )
             return head.ref(), hits
 

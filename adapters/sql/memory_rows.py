@@ -155,13 +155,15 @@ async def newest_version(transaction: Transaction, scope: int, entry_id: str) ->
 
 async def find_identical(transaction: Transaction, scope: int, kind: str, text: str) -> VersionRow | None:
     """The active version with the same kind and text."""
+    # What is active and oldest is picked here: asked of SQLite, either makes it walk all versions of the Scope along the
+    # index of that column instead of looking up the few with this identity.
     rows = await transaction.fetch(
-        f"SELECT {VERSION_COLUMNS} FROM memory_version WHERE scope = ? AND identity = ? AND left_revision IS NULL"
-        " AND erased = 0 ORDER BY slot LIMIT 1",
+        f"SELECT {VERSION_COLUMNS} FROM memory_version WHERE scope = ? AND identity = ?",
         scope,
         identity_of(kind, text),
     )
-    return version_row(rows[0]) if rows else None
+    active = [row for row in map(version_row, rows) if row.left_revision is None and not row.erased]
+    return min(active, key=lambda row: row.slot, default=None)
 
 
 async def cited_version(transaction: Transaction, scope: int, head: MemoryHead, citation: Cite) -> VersionRow:

@@ -1,4 +1,4 @@
-"""Recall: ranked hits of one Scope from the text index, texts read only for what won.
+"""Recall: ranked hits of one Scope from the text index and vectors, texts read only for what won.
 
 Each `Sql…Recall` is one port; each call is one snapshot. The cost is bounded by the postings budget of
 `adapters.ranking`, not by the size of the Scope.
@@ -9,13 +9,14 @@ from typing import NamedTuple
 import msgspec
 
 from adapters.sql.artifact_rows import decode_experience, decode_profile
-from adapters.sql.engine import Engine, Transaction, fetch_in
+from adapters.sql.engine import Dialect, Engine, Transaction, fetch_in
+from adapters.sql.hybrid import By, find
 from adapters.sql.index import Corpus
 from adapters.sql.memory_rows import read_head
 from adapters.sql.search import search_corpus
 from contracts.artifacts import ExperienceContent, TopicMemorySearchHit
 from contracts.identity import MEMORY_ARTIFACT_ID, PROFILE_ARTIFACT_ID, Ref
-from contracts.ports import ScopeKey
+from contracts.ports import QueryVector, ScopeKey
 from contracts.recalled import (
     ExperienceGroup,
     ExperienceHit,
@@ -40,6 +41,7 @@ class FoundVersion(NamedTuple):
     version_id: str
     text: str
     score: float
+    by: tuple[By, ...]
 
 
 class FoundExperience(NamedTuple):
@@ -56,12 +58,12 @@ class SqlMemoryRecall:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def recall(self, scope: ScopeKey, query: str, limit: int) -> MemoryGroup:
+    async def recall(self, scope: ScopeKey, query: str, limit: int, vector: QueryVector | None = None) -> MemoryGroup:
         async def job(transaction: Transaction) -> MemoryGroup:
             head = await read_head(transaction, scope.key)
             if not head.exists:
                 return MemoryGroup(scope.scope_id)
-            found = await memory_hits(transaction, scope.key, query, limit)
+            found = await memory_hits(transaction, self._engine.dialect, scope.key, query, limit, vector)
             hits = tuple(MemoryHit(hit.entry_id, hit.version_id, hit.text) for hit in found)
             return MemoryGroup(scope.scope_id, MEMORY_ARTIFACT_ID, head.revision, hits)
 
@@ -74,9 +76,11 @@ class SqlExperienceRecall:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def recall(self, scope: ScopeKey, query: str, limit: int) -> ExperienceGroup:
+    async def recall(
+        self, scope: ScopeKey, query: str, limit: int, vector: QueryVector | None = None
+    ) -> ExperienceGroup:
         async def job(transaction: Transaction) -> ExperienceGroup:
-            found = await experience_hits(transaction, scope.key, query, limit)
+            found = await experience_hits(transaction, self._engine.dialect, scope.key, query, limit, vector)
             hits = tuple(
                 ExperienceHit(
                     hit.artifact_id,
@@ -125,52 +129,71 @@ class SqlTopicMemoryRecall:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def recall(self, scope: ScopeKey, query: str, limit: int) -> tuple[TopicMemoryHit, ...]:
+    async def recall(
+        self, scope: ScopeKey, query: str, limit: int, vector: QueryVector | None = None
+    ) -> tuple[TopicMemoryHit, ...]:
         async def job(transaction: Transaction) -> tuple[TopicMemoryHit, ...]:
             return tuple(
                 TopicMemoryHit(hit.artifact.artifact_id, hit.artifact.revision, hit.title, hit.summary, hit.snippet)
-                for hit in await topic_hits(transaction, scope.key, query, limit)
+                for hit in await topic_hits(transaction, self._engine.dialect, scope.key, query, limit, vector)
             )
 
         return await self._engine.read(job)
 
 
-async def memory_hits(transaction: Transaction, scope: int, query: str, limit: int) -> list[FoundVersion]:
-    """Live entry versions, best first."""
-    scored = await search_corpus(transaction, scope, Corpus.MEMORY, query, limit)
+async def memory_hits(
+    transaction: Transaction,
+    dialect: Dialect,
+    scope: int,
+    query: str,
+    limit: int,
+    vector: QueryVector | None = None,
+    *,
+    by_text: bool = True,
+) -> list[FoundVersion]:
+    """Live entry versions, best first. Raises RuntimeNotReady as `find` does."""
+    found = await find(transaction, dialect, scope, Corpus.MEMORY, query, limit, vector, by_text=by_text)
     rows = await fetch_in(
         transaction,
         "SELECT slot, entry_id, version_id, text FROM memory_version WHERE scope = ? AND slot IN (…)",
         (scope,),
-        [slot for slot, _ in scored],
+        [document.slot for document in found],
     )
     by_slot = {slot: (entry_id, version_id, text) for slot, entry_id, version_id, text in rows}
-    return [FoundVersion(*by_slot[slot], score) for slot, score in scored]
+    return [FoundVersion(*by_slot[document.slot], document.score, document.by) for document in found]
 
 
-async def experience_hits(transaction: Transaction, scope: int, query: str, limit: int) -> list[FoundExperience]:
+async def experience_hits(
+    transaction: Transaction,
+    dialect: Dialect,
+    scope: int,
+    query: str,
+    limit: int,
+    vector: QueryVector | None = None,
+) -> list[FoundExperience]:
     """Approved Experiences at their head revision, best first."""
-    scored = await search_corpus(transaction, scope, Corpus.EXPERIENCE, query, limit)
+    ranked = await find(transaction, dialect, scope, Corpus.EXPERIENCE, query, limit, vector)
     rows = await fetch_in(
         transaction,
         "SELECT h.slot, h.artifact_id, h.revision, r.content FROM artifact_head h JOIN artifact_revision r"
         " ON r.scope = h.scope AND r.family = h.family AND r.artifact_id = h.artifact_id AND r.revision = h.revision"
         " WHERE h.scope = ? AND h.family = 'experience' AND h.slot IN (…)",
         (scope,),
-        [slot for slot, _ in scored],
+        [document.slot for document in ranked],
     )
     by_slot = {row[0]: row for row in rows}
     found = []
-    for slot, _ in scored:
-        _, artifact_id, revision, canonical = by_slot[slot]
+    for document in ranked:
+        _, artifact_id, revision, canonical = by_slot[document.slot]
         found.append(FoundExperience(artifact_id, revision, decode_experience(canonical)))
     return found
 
 
 class _Match(msgspec.Struct):
-    """What speaks for one Topic Memory."""
+    """What speaks for one Topic Memory; `by` tells by which rankings its title and summary were found."""
 
     topic: float = 0.0
+    by: tuple[By, ...] = ()
     detail: float = 0.0
     snippet: str | None = None
 
@@ -179,9 +202,20 @@ class _Match(msgspec.Struct):
         return self.topic * _TOPIC_WEIGHT + self.detail * _DETAIL_WEIGHT
 
 
-async def topic_hits(transaction: Transaction, scope: int, query: str, limit: int) -> tuple[TopicMemorySearchHit, ...]:
-    """Topic Memories at their head revision, best first; the snippet is the best piece of the detail that matched."""
-    matches = await _topic_matches(transaction, scope, query, limit)
+async def topic_hits(
+    transaction: Transaction,
+    dialect: Dialect,
+    scope: int,
+    query: str,
+    limit: int,
+    vector: QueryVector | None = None,
+) -> tuple[TopicMemorySearchHit, ...]:
+    """Topic Memories at their head revision, best first; the snippet is the best piece of the detail that matched.
+
+    Details are searched by text alone: a long one has hundreds of pieces, and an embedding of each at every write would
+    cost more than it finds.
+    """
+    matches = await _topic_matches(transaction, dialect, scope, query, limit, vector)
     best = sorted(matches.items(), key=lambda item: (-round(item[1].score, 6), item[0]))[:limit]
     rows = await fetch_in(
         transaction,
@@ -195,7 +229,7 @@ async def topic_hits(transaction: Transaction, scope: int, query: str, limit: in
     hits = []
     for artifact_id, match in best:
         _, revision, title, summary = by_id[artifact_id]
-        matched_by = [*(["topic_fts"] if match.topic else []), *(["detail_fts"] if match.detail else [])]
+        matched_by = [*(f"topic_{by}" for by in match.by), *(["detail_fts"] if match.detail else [])]
         hits.append(
             TopicMemorySearchHit(
                 artifact=Ref(family="topic-memory", artifact_id=artifact_id, revision=revision),
@@ -203,25 +237,27 @@ async def topic_hits(transaction: Transaction, scope: int, query: str, limit: in
                 summary=summary,
                 snippet=match.snippet,
                 score=min(match.score, 100.0),
-                matched_by=tuple(matched_by),  # type: ignore[arg-type]  # two of the four literals
+                matched_by=tuple(matched_by),  # type: ignore[arg-type]  # some of the four literals
             )
         )
     return tuple(hits)
 
 
-async def _topic_matches(transaction: Transaction, scope: int, query: str, limit: int) -> dict[str, _Match]:
+async def _topic_matches(
+    transaction: Transaction, dialect: Dialect, scope: int, query: str, limit: int, vector: QueryVector | None
+) -> dict[str, _Match]:
     """Matches by artifact id: by title and summary, and by the best piece of each detail."""
     matches: dict[str, _Match] = {}
-    topics = await search_corpus(transaction, scope, Corpus.TOPIC, query, limit * _PIECES_PER_TOPIC)
+    topics = await find(transaction, dialect, scope, Corpus.TOPIC, query, limit * _PIECES_PER_TOPIC, vector)
     heads = await fetch_in(
         transaction,
         "SELECT slot, artifact_id FROM artifact_head WHERE scope = ? AND family = 'topic-memory' AND slot IN (…)",
         (scope,),
-        [slot for slot, _ in topics],
+        [document.slot for document in topics],
     )
     topic_of = {int(slot): str(artifact_id) for slot, artifact_id in heads}
-    for slot, score in topics:
-        matches[topic_of[slot]] = _Match(topic=score)
+    for document in topics:
+        matches[topic_of[document.slot]] = _Match(topic=document.score, by=document.by)
     pieces = await search_corpus(transaction, scope, Corpus.TOPIC_DETAIL, query, limit * _PIECES_PER_TOPIC)
     rows = await fetch_in(
         transaction,

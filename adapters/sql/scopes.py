@@ -10,6 +10,7 @@ from msgspec import UNSET
 from adapters.sql.cursors import decode_cursor, encode_cursor
 from adapters.sql.engine import Engine, Row, Transaction, fetch_in
 from adapters.sql.settings_table import SCOPE_COUNTER, next_number
+from adapters.sql.vectors import remove_vectors_of_scope
 from contracts.errors import (
     InvalidCursor,
     InvalidScopeRelationship,
@@ -152,6 +153,7 @@ class SqlScopes:
             )
             if used:
                 raise InvalidScopeRelationship("Another Scope references this one or has it as its parent.")
+            await remove_vectors_of_scope(transaction, key)
             for table in _TABLES_OF_A_SCOPE:
                 await transaction.execute(f"DELETE FROM {table} WHERE scope = ?", key)
             await transaction.execute("DELETE FROM scope WHERE id = ?", key)

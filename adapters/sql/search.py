@@ -11,6 +11,11 @@ from adapters.text import query_terms
 _terms_of = lru_cache(maxsize=8)(query_terms)
 
 
+def has_terms(query: str) -> bool:
+    """Whether the query names anything that could be found."""
+    return bool(_terms_of(query).terms)
+
+
 async def search_corpus(
     transaction: Transaction, scope: int, corpus: Corpus, query: str, limit: int
 ) -> list[tuple[int, float]]:

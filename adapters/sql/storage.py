@@ -4,6 +4,7 @@ from adapters.sql.access import SqlAccess
 from adapters.sql.artifacts import SqlArtifacts
 from adapters.sql.bulk import SqlBulk
 from adapters.sql.candidates import SqlCandidates
+from adapters.sql.embedding import SqlVectors
 from adapters.sql.engine import Engine, Transaction
 from adapters.sql.health import SqlHealth
 from adapters.sql.memory import SqlMemory
@@ -32,6 +33,7 @@ class SqlStorage:
         self.candidates = SqlCandidates(engine, cursor_key)
         self.bulk = SqlBulk(engine)
         self.access = SqlAccess(engine, cursor_key)
+        self.vectors = SqlVectors(engine)
         self.health = SqlHealth(engine, self.pending_migrations)
         self.memory_recall = SqlMemoryRecall(engine)
         self.experience_recall = SqlExperienceRecall(engine)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import aiosqlite
 
 from adapters.sql.engine import Row, Transaction, UniqueViolation, Value, run_to_end
+from adapters.sqlite.vectors import SqliteVectors
 from contracts.errors import ContextError, RuntimeNotReady
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ class SqliteDialect:
 
     name = "sqlite"
     for_update = ""
+    vectors = SqliteVectors()
 
     def upsert(self, table: str, key: Sequence[str], values: Sequence[str]) -> str:
         columns = ", ".join([*key, *values])

@@ -31,6 +31,7 @@ _COMMANDS = {
     "prepare": _Entry("context", "prepare", "Print the prepared text for a query."),
     "import": _Entry("bulk", "import_scope", "Store lines of JSON in a Scope."),
     "export": _Entry("bulk", "export_scope", "Print a Scope as lines of JSON."),
+    "backup": _Entry("backup", "backup", "Copy an SQLite database while it is served."),
     "token": _Entry("access", "token", "Create, list and revoke tokens."),
     "grant": _Entry("access", "grant", "Add, list and remove what principals may do."),
     "reindex": _Entry("database", "reindex", "Build the text index anew."),

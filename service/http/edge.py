@@ -1,9 +1,8 @@
-"""The outermost layer of every request: its id, its path, its place in the queue, its line in the log.
+"""The outermost layer of every request: its id, its path, its place among those under way, its line in the log.
 
 Every answer passes here, those of the router and of failed code included, so every answer carries the request id.
 """
 
-import asyncio
 import secrets
 import time
 
@@ -12,13 +11,13 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from contracts.errors import ContextError, InternalError
-from service.http.errors import AllowedMethods, error_bytes, too_many_requests
+from service.http.errors import AllowedMethods, error_bytes
 from service.http.paths import canonical_path
+from service.http.places import Place, Places
 from service.settings import Settings
 from service.telemetry import Metrics
 
 REQUEST_ID_HEADER = b"x-powercontext-request-id"
-_ALWAYS_SERVED = ("/health/live", "/health/ready")
 _log = structlog.get_logger("service.access")
 
 
@@ -34,8 +33,7 @@ class Edge:
         self._app = app
         self._methods = methods
         self._metrics = metrics
-        self._places = asyncio.Semaphore(settings.http_max_concurrent_requests)
-        self._queue_timeout_s = settings.http_queue_timeout_seconds
+        self._places = Places(settings.http_max_concurrent_requests, settings.http_queue_timeout_seconds, metrics)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
@@ -67,24 +65,15 @@ class Edge:
 
     async def _serve(self, scope: HTTPScope, receive: Receive, answer: "_Answer") -> None:
         scope["path"] = canonical_path(scope.get("raw_path") or scope["path"].encode())
-        if (
-            scope["method"] == "OPTIONS"
-        ):  # Litestar would answer by itself; no operation takes it, so no page may call us
+        if scope["method"] == "OPTIONS":
+            # Litestar would answer by itself. No operation takes it, so no page of another origin may call us.
             raise self._methods.refusal(scope["path"])
-        if scope["path"] in _ALWAYS_SERVED:
-            await self._app(scope, receive, answer)
-            return
-        try:
-            async with asyncio.timeout(self._queue_timeout_s):
-                await self._places.acquire()
-        except TimeoutError:
-            raise too_many_requests() from None
-        self._metrics.under_way.inc()
+        place = Place(self._places)
+        scope["place"] = place  # type: ignore[typeddict-unknown-key]  # taken by `operation.answer`
         try:
             await self._app(scope, receive, answer)
         finally:
-            self._metrics.under_way.dec()
-            self._places.release()
+            place.give_back()
 
 
 class _Answer:

@@ -13,7 +13,6 @@ import yaml
 from litestar.handlers import HTTPRouteHandler
 
 from contracts.artifacts import ExperienceContent, ProfileContent, TopicMemoryContent
-from contracts.bulk import ImportSummary
 from contracts.errors import ErrorEnvelope
 from service.http.body import JSON_TYPE
 from service.http.operation import PATH_KINDS, Operation
@@ -96,28 +95,29 @@ class Document:
 def document() -> Document:
     """The document of all routes."""
     operations = declared_operations(ROUTES)
-    kinds = [ErrorEnvelope, ImportSummary, ExperienceContent, ProfileContent, TopicMemoryContent]
-    kinds += [kind for each in operations for kind in (each.body, each.answer) if kind not in (None, str, dict)]
-    (*schemas, _), components = msgspec.json.schema_components([*kinds, ErrorEnvelope], ref_template=_REF)
+    kinds = [ErrorEnvelope, ExperienceContent, ProfileContent, TopicMemoryContent]
+    kinds += [kind for each in operations for kind in (each.body, *_answers(each)) if kind not in (None, str, dict)]
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     schema_of = dict(zip(map(str, kinds), schemas, strict=True))
     for (struct, field), allowed in _BY_FAMILY.items():
         components[struct]["properties"][field] = {"anyOf": [{"$ref": _REF.format(name=name)} for name in allowed]}
     paths: dict[str, dict[str, Any]] = {}
     for each in operations:
         paths.setdefault(each.path, {})[each.method.lower()] = _described(each, schema_of)
-    return Document(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "PowerContext sidecar", "version": VERSION, "description": _INTRODUCTION},
-            "servers": [{"url": "/"}],
-            "security": [{"bearer": []}],
-            "paths": paths,
-            "components": {
-                "schemas": dict(sorted(components.items())),
-                "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
-            },
-        }
-    )
+    content = {
+        "openapi": "3.1.0",
+        "info": {"title": "PowerContext sidecar", "version": VERSION, "description": _INTRODUCTION},
+        "servers": [{"url": "/"}],
+        "security": [{"bearer": []}],
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(components.items())),
+            "responses": {_error_name(status): _error(status) for status in _STATUS_TEXT if status >= 400},
+            "headers": _HEADERS,
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+    return Document(json.loads(json.dumps(content)))  # defaults of fields are tuples
 
 
 def declared_operations(routes: tuple[HTTPRouteHandler, ...]) -> tuple[Operation, ...]:
@@ -167,17 +167,25 @@ def _header_parameters(each: Operation) -> list[dict[str, Any]]:
 
 
 def _responses(each: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
+    answers = [schema_of.get(str(answer), _plain(answer)) for answer in _answers(each)]
     success = {
         "description": _STATUS_TEXT[each.status],
-        "headers": {name: _HEADERS[name] for name in (*each.sends, REQUEST_ID)},
-        "content": {each.answer_type: {"schema": schema_of.get(str(each.answer), _plain(each.answer))}},
+        "headers": _headers(*each.sends, REQUEST_ID),
+        "content": {each.answer_type: {"schema": answers[0] if len(answers) == 1 else {"anyOf": answers}}},
     }
-    responses = {str(each.status): success}
+    responses = {each.status: success}
     if each.operation_id == "get_ready":
-        responses["503"] = {**success, "description": "Not ready."}
-    for status in sorted({*each.errors, *_common_errors(each)} - {int(known) for known in responses}):
-        responses[str(status)] = _error(status)
-    return responses
+        responses[503] = {**success, "description": "Not ready."}
+    if 304 in each.errors:
+        responses[304] = {"description": _STATUS_TEXT[304], "headers": _headers("ETag", REQUEST_ID)}
+    for status in {*each.errors, *_common_errors(each)} - responses.keys():
+        responses[status] = {"$ref": f"#/components/responses/{_error_name(status)}"}
+    return {str(status): responses[status] for status in sorted(responses)}
+
+
+def _answers(each: Operation) -> tuple[Any, ...]:
+    """The types of a successful answer, or of its lines: one, or each of several."""
+    return each.answer if isinstance(each.answer, tuple) else (each.answer,)
 
 
 def _plain(kind: Any) -> dict[str, Any]:
@@ -199,14 +207,20 @@ def _common_errors(each: Operation) -> set[int]:
 
 
 def _error(status: int) -> dict[str, Any]:
-    headers = {REQUEST_ID: _HEADERS[REQUEST_ID]}
-    for name, its_status in (("WWW-Authenticate", 401), ("Allow", 405), ("ETag", 304)):
-        if status == its_status:
-            headers[name] = _HEADERS[name]
-    answer: dict[str, Any] = {"description": _STATUS_TEXT[status], "headers": headers}
-    if status != 304:
-        answer["content"] = {JSON_TYPE: {"schema": {"$ref": _REF.format(name="ErrorEnvelope")}}}
-    return answer
+    own = {401: ("WWW-Authenticate",), 405: ("Allow",), 503: ("Retry-After",)}.get(status, ())
+    return {
+        "description": _STATUS_TEXT[status],
+        "headers": _headers(*own, REQUEST_ID),
+        "content": {JSON_TYPE: {"schema": {"$ref": _REF.format(name="ErrorEnvelope")}}},
+    }
+
+
+def _error_name(status: int) -> str:
+    return f"Error{status}"
+
+
+def _headers(*names: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 def _page(content: dict[str, Any]) -> bytes:

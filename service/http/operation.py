@@ -135,8 +135,8 @@ def operation(
 
 
 async def answer(declared: Operation, route: Route, request: HttpRequest) -> Response[Any]:
-    """The way of a request, in the contract's order: credential, media type and size, syntax, shape, then the runtime's
-    own checks of semantics, permission, existence and state.
+    """The way of a request, in the contract's order: credential, media type and size, syntax, shape, and then, beside a
+    bounded number of others, the runtime's own checks of semantics, permission, existence and state.
     """
     runtime: Runtime = request.app.state.runtime
     settings: Settings = request.app.state.settings
@@ -151,6 +151,8 @@ async def answer(declared: Operation, route: Route, request: HttpRequest) -> Res
         if declared.body_type == JSON_TYPE:
             data = await read_body(request, settings.http_max_body_bytes, settings.http_body_timeout_seconds)
             body = decode_json(data, declared.body)
+    if declared.role != "none":  # health and documents are always served
+        await request.scope["place"].take()  # type: ignore[typeddict-item]  # from `edge`
     path = {name: path_value(name, part, PATH_KINDS[name]) for name, part in request.path_params.items()}
     query = _decode_query(request.scope["query_string"], declared.query)
     call = Call(request, caller, runtime.acting_as(caller), path, query, body)

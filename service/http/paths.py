@@ -9,6 +9,8 @@ import msgspec
 from contracts.errors import InvalidRequest, NotFound
 from service.validation import field_error
 
+# Most paths: no escapes, no empty parts, nothing that would be written in another way.
+_CANONICAL = re.compile(rb"(?:/[A-Za-z0-9_.~:@!$&'()*+,;=-]+)+")
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
@@ -17,6 +19,8 @@ def canonical_path(raw: bytes) -> str:
 
     Raises NotFound for empty parts (`//`, a trailing `/`): no operation has one.
     """
+    if _CANONICAL.fullmatch(raw):
+        return raw.decode()
     parts = raw.partition(b"?")[0].split(b"/")[1:]
     if parts == [b""]:
         return "/"

@@ -23,7 +23,8 @@ the answer instead of a reset connection."""
 
 UNREAD_S = 60.0
 """How long a client may take nothing of an answer that fills its connection before it is dropped: an export that nobody
-reads would otherwise hold its place for ever."""
+reads would otherwise hold its place for ever. While the client still sends, the time begins again with every piece:
+many read the reports of an import only after they have sent all of it."""
 
 
 class SidecarProtocol(HttpToolsProtocol):
@@ -48,8 +49,12 @@ class SidecarProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        in_head = self._in_head
         super().data_received(data)
-        if self._in_head:
+        if self._unread is not None:
+            self._begin_unread()
+        # What came with the end of the request before is not counted; `on_headers_complete` measures heads exactly.
+        if in_head and self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_MAX_BYTES and not self.transport.is_closing():
                 self.send_400_response("head too long")
@@ -79,7 +84,7 @@ class SidecarProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._unread = self.loop.call_later(UNREAD_S, self.transport.abort)
+        self._begin_unread()
 
     def resume_writing(self) -> None:
         self._end_unread()
@@ -97,6 +102,10 @@ class SidecarProtocol(HttpToolsProtocol):
         ]
         self.transport.write(b"\r\n".join([*head, b"", body]))
         self.transport.close()
+
+    def _begin_unread(self) -> None:
+        self._end_unread()
+        self._unread = self.loop.call_later(UNREAD_S, self.transport.abort)
 
     def _end_unread(self) -> None:
         if self._unread is not None:

@@ -13,7 +13,11 @@ from litestar.types import Receive, Scope, Send
 
 
 class StreamedResponse(Response[AsyncIterator[bytes]]):
-    """Status 200 and the pieces of `content` as they come."""
+    """Status 200 and the pieces of `content` as they come.
+
+    The answer begins with the first piece: an error before it is answered as an error. A later one can only break the
+    connection off, which a client sees as an answer that has no end.
+    """
 
     def __init__(self, content: AsyncIterator[bytes], media_type: str) -> None:
         super().__init__(content, media_type=media_type)
@@ -29,8 +33,10 @@ class _Streamed(ASGIResponse):
         self._type = media_type.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        piece: bytes | None = await anext(self._pieces, b"")
         headers = [(b"content-type", self._type)]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        async for piece in self._pieces:
+        while piece is not None:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await anext(self._pieces, None)
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -46,6 +46,7 @@ class ArtifactOperations:
 
     def __init__(self, runtime: "Runtime", caller: Caller) -> None:
         self._artifacts = runtime.storage.artifacts
+        self._runtime = runtime
         self._caller = caller
 
     async def head(self, scope_id: str, family: str, artifact_id: str) -> Artifact:
@@ -76,7 +77,9 @@ class ArtifactOperations:
         """Raises ArtifactAlreadyExists for a second Profile."""
         content = stored_content(request.content, "body", "content")
         self._caller.require(Action.REVIEW, scope_id)
-        return await self._artifacts.create(scope_id, content)
+        created = await self._artifacts.create(scope_id, content)
+        await self._runtime.inference.written(scope_id)
+        return created
 
     async def replace(
         self,
@@ -94,7 +97,9 @@ class ArtifactOperations:
         self._caller.require(Action.REVIEW, scope_id)
         if expected_revision is None:
             raise PreconditionRequired
-        return await self._artifacts.replace(scope_id, artifact_id, content, expected_revision)
+        replaced = await self._artifacts.replace(scope_id, artifact_id, content, expected_revision)
+        await self._runtime.inference.written(scope_id)
+        return replaced
 
     async def erase(
         self, scope_id: str, family: str, artifact_id: str, request: EraseArtifactRequest
@@ -110,6 +115,7 @@ class ExperienceOperations:
     """Experiences: proposed, reviewed, searched, read by reference."""
 
     def __init__(self, runtime: "Runtime", caller: Caller) -> None:
+        self._runtime = runtime
         self._storage = runtime.storage
         self._caller = caller
 
@@ -133,7 +139,8 @@ class ExperienceOperations:
     async def search(self, request: ExperienceSearchRequest) -> ExperienceSearchResponse:
         """Approved Experiences at their head revisions."""
         self._caller.require(Action.READ, request.scope_id)
-        hits = await self._storage.artifacts.search_experience(request.scope_id, request.query, request.limit)
+        vector = await self._runtime.searching_vector(request.scope_id, request.query)
+        hits = await self._storage.artifacts.search_experience(request.scope_id, request.query, request.limit, vector)
         return ExperienceSearchResponse(hits=hits)
 
     async def get(self, request: GetArtifactRequest) -> ExperienceRead:
@@ -172,14 +179,16 @@ class TopicMemoryOperations:
     """Topic Memories: searched, read by reference."""
 
     def __init__(self, runtime: "Runtime", caller: Caller) -> None:
+        self._runtime = runtime
         self._storage = runtime.storage
         self._caller = caller
 
     async def search(self, request: TopicMemorySearchRequest) -> TopicMemorySearchResponse:
         """Topic Memories at their head revisions."""
         self._caller.require(Action.READ, request.scope_id)
-        hits = await self._storage.artifacts.search_topic_memory(request.scope_id, request.query, request.limit)
-        return TopicMemorySearchResponse(mode="fts", hits=hits)
+        vector = await self._runtime.searching_vector(request.scope_id, request.query)
+        hits = await self._storage.artifacts.search_topic_memory(request.scope_id, request.query, request.limit, vector)
+        return TopicMemorySearchResponse(mode="fts" if vector is None else "hybrid", hits=hits)
 
     async def get(self, request: GetArtifactRequest) -> TopicMemoryRead:
         """Raises ArtifactNotFound, ContentErased."""

@@ -81,6 +81,7 @@ class BulkOperations:
                 )
         if accepted:
             stored = await self._runtime.storage.bulk.import_batch(scope_id, accepted)
+            await self._runtime.inference.written(scope_id)
             reports.update((report.line, report) for report in stored)
         return [reports[line.number] for line in batch]
 

@@ -33,6 +33,7 @@ class CandidateOperations:
 
     def __init__(self, runtime: "Runtime", caller: Caller) -> None:
         self._candidates = runtime.storage.candidates
+        self._runtime = runtime
         self._caller = caller
 
     async def list(self, request: ListCandidatesRequest) -> CandidateList:
@@ -57,6 +58,7 @@ class CandidateOperations:
         """Raises CandidateNotFound, CandidateTerminal, CandidateConflict, RevisionConflict."""
         self._caller.require(Action.REVIEW, request.scope_id)
         approved = await self._candidates.approve(request.scope_id, request.candidate_id, request.expected_version)
+        await self._runtime.inference.written(request.scope_id)
         return self._shown(approved, request.scope_id)
 
     async def reject(self, request: RejectCandidateRequest) -> Candidate:

@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from contracts.errors import FieldError, InvalidRequest, RuntimeNotReady
 from contracts.identity import Family
+from contracts.ports import ResolvedScope
 from contracts.prepare import Assembly, ContextPrepareRequest, PreparedContext, Section
+from contracts.recalled import Recalled
 from service.access import Action, Caller
 from service.assembly import assemble
-from service.recall import ACROSS_REFERENCES, recall
+from service.recall import ACROSS_REFERENCES, SEARCHED, recall
 from service.validation import checked
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ class ContextOperations:
                     self._caller.require(Action.READ, *(reference.scope_id for reference in resolved.references))
                 if not families:
                     return _EMPTY
-                recalled = await recall(self._runtime.sources, resolved, families, request.query)
+                recalled = await self._recalled(resolved, families, request.query)
         except TimeoutError:
             raise RuntimeNotReady("Recall did not finish before its deadline; try again.") from None
         assembled = await asyncio.get_running_loop().run_in_executor(
@@ -55,6 +58,14 @@ class ContextOperations:
         if assembled.content is None:
             return _EMPTY
         return PreparedContext(status="ready", content=assembled.content, content_bytes=assembled.content_bytes)
+
+    async def _recalled(self, resolved: ResolvedScope, families: Sequence[Family], query: str) -> Recalled:
+        """What recall finds; the query's vector is made once for all Scopes and families."""
+        vector = failure = None
+        if SEARCHED.intersection(families):
+            vector, failure = await self._runtime.inference.query_vector(query, self._runtime.recall_timeout_s)
+        recalled = await recall(self._runtime.sources, resolved, families, query, vector)
+        return recalled if failure is None else replace(recalled, embedding_failure=failure)
 
     def _selected(self, assembly: Assembly | UnsetType) -> tuple[Family, ...]:
         """The families that are read, after the checks that no schema can make. Raises InvalidRequest."""

@@ -29,7 +29,7 @@ class MetaOperations:
     async def capabilities(self) -> Capabilities:
         return Capabilities(
             artifact_families=get_args(Family),
-            search_modes=("auto", "fts"),
+            search_modes=("auto", "fts", "vector", "hybrid") if await self._has_vectors() else ("auto", "fts"),
             context_versions=(PREPARED_CONTEXT_SCHEMA,),
             context_assembly=AssemblyCapabilities(
                 formats=("markdown",),
@@ -38,3 +38,7 @@ class MetaOperations:
                 max_entries=self._runtime.max_entries,
             ),
         )
+
+    async def _has_vectors(self) -> bool:
+        embedder = self._runtime.inference.embedder
+        return embedder is not None and await embedder.usable()

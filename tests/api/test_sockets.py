@@ -100,6 +100,17 @@ def test_slow_heads_and_slow_bodies_are_ended_in_time_while_others_are_served(
         assert time.monotonic() - started < 10
 
 
+def test_slow_bodies_hold_no_place_among_the_requests_under_way(
+    program: Program, path: Path, over_socket: httpx.Client
+) -> None:
+    program(HTTP_MAX_CONCURRENT_REQUESTS="2")
+    with contextlib.ExitStack() as stack:
+        for _ in range(10):
+            stack.enter_context(connected(path)).sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+        time.sleep(0.2)
+        assert over_socket.get("/v1/scopes").status_code == 200
+
+
 def test_a_trickled_head_has_one_deadline_not_one_for_each_byte(program: Program, path: Path) -> None:
     program(HTTP_HEADER_TIMEOUT_SECONDS="1")
     with connected(path) as connection:

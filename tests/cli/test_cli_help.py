@@ -12,7 +12,7 @@ PATHS = [*((name,) for name in COMMANDS), *((group, name) for group, names in GR
 
 
 def test_every_command_of_the_design_is_there() -> None:
-    expected = "assemble demo doctor export grant import migrate openapi prepare reindex scope serve token"
+    expected = "assemble backup demo doctor export grant import migrate openapi prepare reindex scope serve token"
     assert " ".join(sorted(COMMANDS)) == expected
 
 

@@ -23,6 +23,8 @@ _ATTEMPT_S: Final = 15.0
 class DatabaseServer(ABC):
     """One server process and its directory. It may be killed and started again over the same data."""
 
+    _ends_at = signal.SIGKILL
+
     def __init__(self, name: str) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix=f"powercontext-{name}-"))
         self.port = _free_port()
@@ -35,6 +37,10 @@ class DatabaseServer(ABC):
     @abstractmethod
     def execute(self, sql: str) -> None:
         """Run one statement as the administrator, outside any transaction."""
+
+    @abstractmethod
+    def break_connections(self) -> None:
+        """End every session of every client, as a failover or a firewall would."""
 
     @abstractmethod
     def _spawn(self) -> subprocess.Popen[bytes]: ...
@@ -52,6 +58,7 @@ class DatabaseServer(ABC):
             if self._answers(min(give_up, time.monotonic() + _ATTEMPT_S)):
                 return
             self._end(signal.SIGKILL)
+            time.sleep(0.2)
             if time.monotonic() > give_up:
                 raise RuntimeError(f"the server did not start; its log ends:\n{self._log()[-2000:]}")
 
@@ -60,8 +67,8 @@ class DatabaseServer(ABC):
         self._end(signal.SIGKILL)
 
     def remove(self) -> None:
-        """End the process and delete its directory. What exit code it ends with says nothing."""
-        self._end(signal.SIGTERM)
+        """End the process and delete its directory. Nothing that a gentle end would save is kept."""
+        self._end(self._ends_at)
         shutil.rmtree(self.directory)
 
     def _answers(self, until: float) -> bool:
@@ -107,6 +114,8 @@ class DatabaseServer(ABC):
 class PostgresServer(DatabaseServer):
     """PostgreSQL. It refuses to run as root, so root runs it as nobody."""
 
+    _ends_at = signal.SIGQUIT  # its child processes end with it
+
     def __init__(self) -> None:
         super().__init__("postgres")
         self._bin = _newest_postgres()
@@ -132,6 +141,12 @@ class PostgresServer(DatabaseServer):
             capture_output=True,
         )
 
+    def break_connections(self) -> None:
+        self.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+
     def _spawn(self) -> subprocess.Popen[bytes]:
         # What is acknowledged must outlive a killed process, not a power cut: fsync only costs time here.
         settings = ("listen_addresses=127.0.0.1", f"port={self.port}", "unix_socket_directories=", "fsync=off")
@@ -149,11 +164,19 @@ class OceanBaseServer(DatabaseServer):
         return f"oceanbase://root@127.0.0.1:{self.port}/{database}"
 
     def execute(self, sql: str) -> None:
-        connection = pymysql.connect(
+        with self._connect() as connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    def break_connections(self) -> None:
+        with self._connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID()")
+            for (session,) in cursor.fetchall():
+                cursor.execute(f"KILL {session}")
+
+    def _connect(self) -> "pymysql.Connection[pymysql.cursors.Cursor]":
+        return pymysql.connect(
             host="127.0.0.1", port=self.port, user="root", autocommit=True, connect_timeout=5, read_timeout=30
         )
-        with connection, connection.cursor() as cursor:
-            cursor.execute(sql)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         return self._popen(

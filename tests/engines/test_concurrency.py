@@ -193,7 +193,7 @@ async def test_a_stable_entry_is_found_by_every_reader_while_others_write(
 ) -> None:
     storages = [await open_another(), await open_another()]
     stable = await remembered(storages[0], scope_id, "stable needle entry")
-    stop_at = time.monotonic() + 6
+    stop_at = time.monotonic() + 4
     key = await key_of(storages[0], scope_id)
 
     async def write() -> int:

@@ -41,6 +41,13 @@ def test_hosts_and_ports(url: str, host: str, port: int) -> None:
     assert (address.host, address.port) == (host, port)
 
 
+def test_a_folder_with_a_socket_is_named_by_a_parameter() -> None:
+    url = "postgresql://u@/d?host=/run/postgresql&sslmode=disable"
+    address = parse_address(url, default_port=5432, options=("host", "sslmode"))
+    assert (address.host, address.port, address.database) == ("/run/postgresql", 5432, "d")
+    assert address.options == {"sslmode": "disable"}
+
+
 def test_an_address_does_not_show_who_logs_in_or_how() -> None:
     shown = repr(parsed("oceanbase://someone:hunter2@h/d"))
     assert "hunter2" not in shown
@@ -67,6 +74,8 @@ def test_an_address_does_not_show_who_logs_in_or_how() -> None:
         "postgresql://user:hunter2?hunter2=x@h/d",
         "postgresql://user:%ff%fehunter2@h/d",
         "postgresql://user:%00hunter2@h/d",
+        "postgresql://user:hunter2@/d",
+        "oceanbase://user@tenant:hunter2@:2881/d",
         "oceanbase://user@tenant:hunter2@h/d?charset=latin1",
         "oceanbase://user@tenant:hunter2@h/d?read_timeout=1",
         "mysql+aoceanbase://h:2881/d",
@@ -100,12 +109,14 @@ async def test_a_server_that_is_not_there_is_not_ready(scheme: str) -> None:
 async def test_a_missing_driver_says_which_extra_to_install(
     monkeypatch: pytest.MonkeyPatch, scheme: str, driver: str, extra: str
 ) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == driver or name.startswith(f"adapters.{extra}")]:
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] == driver or name.startswith(f"adapters.{extra}")
+    ]:
         monkeypatch.delitem(sys.modules, name)
     real_import = builtins.__import__
 
     def without_driver(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.split(".")[0] == driver:
+        if name.partition(".")[0] == driver:
             raise ModuleNotFoundError(f"No module named {driver!r}", name=driver)
         return real_import(name, *args, **kwargs)
 

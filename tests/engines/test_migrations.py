@@ -1,6 +1,7 @@
-"""Migrations on every engine: once, whatever number of processes try; refused where the database is not ours to touch."""
+"""Migrations on every engine: once, however many processes try; refused where the database is not ours to touch."""
 
 import asyncio
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,6 +29,16 @@ async def main():
 asyncio.run(main())
 """
 
+DIE_WHILE_MIGRATING = """
+import asyncio, importlib, os, signal, sys
+from adapters import open_storage
+module = importlib.import_module(f"adapters.{sys.argv[2]}.migrate")
+module.missing = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
+async def main():
+    await (await open_storage(sys.argv[1])).migrate()
+asyncio.run(main())
+"""
+
 
 async def test_four_processes_that_migrate_at_once_run_each_migration_once(empty_database: Callable[[], str]) -> None:
     url = empty_database()
@@ -44,6 +55,20 @@ async def test_four_processes_that_migrate_at_once_run_each_migration_once(empty
         assert await storage.pending_migrations() == ()
         known = len(storage._known)
         assert sorted(int(output) for output, _ in said) == [0, 0, 0, known]
+    finally:
+        await storage.close()
+
+
+async def test_a_process_that_dies_while_it_migrates_does_not_stop_the_next(
+    engine: str, empty_database: Callable[[], str]
+) -> None:
+    url = empty_database()
+    dying = await asyncio.create_subprocess_exec(sys.executable, "-c", DIE_WHILE_MIGRATING, url, engine, cwd=ROOT)
+    assert await dying.wait() == -signal.SIGKILL
+    storage = await open_storage(url)
+    try:
+        async with asyncio.timeout(20):
+            assert len(await storage.migrate()) >= 1
     finally:
         await storage.close()
 

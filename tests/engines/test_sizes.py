@@ -104,10 +104,10 @@ async def test_a_candidate_with_as_many_references_as_allowed(storage: SqlStorag
 
 
 async def test_a_batch_of_many_large_lines_is_stored_in_one_transaction(storage: SqlStorage, scope_id: str) -> None:
-    # Half a MB of text, and with their terms several MB in one transaction.
+    # A quarter of a MB of text, and with their terms several MB in one transaction.
     texts = [
         f"needle{number:03} " + "".join(chr(0x4E00 + (number * 37 + place * 11) % 20000) for place in range(2726))
-        for number in range(60)
+        for number in range(30)
     ]
     assert {len(text.encode()) for text in texts} == {8188}
     lines = [MemoryEntryLine(kind="k", text=text) for text in texts]

@@ -1,4 +1,4 @@
-"""The operations as these tests call them: each checks the status and the form of its answer, and returns what counts."""
+"""The operations as these tests call them: each checks status and form of its answer and returns what counts."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -10,6 +10,8 @@ import httpx
 NDJSON = {"Content-Type": "application/x-ndjson"}
 JSON = {"Content-Type": "application/json"}
 SCHEMA = "powercontext.prepared-context.v1"
+OUTPUTS: tuple[dict[str, Any], ...] = ({"assembly": {}}, {})
+"""Options of prepare for the standard text and for the legacy text."""
 EMPTY = {"schema": SCHEMA, "status": "empty", "content": None, "content_bytes": 0}
 
 Instance: TypeAlias = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]

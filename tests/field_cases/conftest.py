@@ -1,6 +1,8 @@
 """The service behind its HTTP surface, over a real database of each engine."""
 
+import asyncio
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,7 +18,7 @@ from service.settings import Settings
 from tests.api.application import Programs, lifespan, migrated, wait_until_live
 from tests.field_cases.calls import Instance, create_scope
 
-Start: TypeAlias = Callable[[], "subprocess.Popen[bytes]"]
+Start: TypeAlias = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.sqlite)])
@@ -26,23 +28,31 @@ def engine(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty SQLite database with all migrations, to be copied: each migration waits for the disk."""
+    path = tmp_path_factory.mktemp("migrated") / "context.db"
+    asyncio.run(migrated(path))
+    return path
+
+
 @pytest.fixture
-async def database_url(engine: str, tmp_path: Path) -> str:
+def database_url(engine: str, tmp_path: Path, migrated_file: Path) -> str:
     """A fresh database with all migrations."""
     assert engine == "sqlite"
-    return await migrated(tmp_path / "context.db")
+    return f"sqlite:///{shutil.copyfile(migrated_file, tmp_path / 'context.db')}"
 
 
 @pytest.fixture
 def instance(database_url: str) -> Instance:
-    """`async with instance(**settings) as client`: one server on the test's database, in this process.
+    """Starts a server on the test's database, in this process; its settings are the arguments.
 
     Several at once share the database as several processes do.
     """
 
     @asynccontextmanager
     async def running(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
-        app = create_app(Settings(database_url=database_url, **settings))
+        app: Any = create_app(Settings(database_url=database_url, **settings))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with lifespan(app), httpx.AsyncClient(transport=transport, base_url="http://sidecar") as client:
             yield client
@@ -66,16 +76,18 @@ def socket_path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def program(database_url: str, socket_path: Path) -> Iterator[Start]:
-    """`program()`: the server as a process of its own, already serving."""
+    """`program()`: the server as a process of its own, already serving. `first` is a statement that it runs before."""
     with Programs() as programs:
 
-        def start() -> subprocess.Popen[bytes]:
+        def start(first: str = "") -> subprocess.Popen[bytes]:
             settings = {
                 "POWERCONTEXT_SERVER_DATABASE_URL": database_url,
                 "POWERCONTEXT_SERVER_HTTP_UDS": str(socket_path),
+                # Nobody reads stderr while the test runs: a line for each request would fill its pipe.
+                "POWERCONTEXT_SERVER_LOG_LEVEL": "error",
             }
             process = subprocess.Popen(
-                [sys.executable, "-c", "from service.cli import main; main()", "serve"],
+                [sys.executable, "-c", f"{first}\nfrom service.cli import main; main()", "serve"],
                 env={**os.environ, **settings},
                 cwd=Path(__file__).parents[2],
                 stderr=subprocess.PIPE,

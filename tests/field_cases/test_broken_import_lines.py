@@ -112,23 +112,28 @@ INVALID = {
     "a Topic Memory with an empty summary": artifact("topic-memory", {"title": "t", "summary": "", "detail": "d"}),
 }
 
-BROKEN = [
-    *[pytest.param(data, "malformed_request", id=name) for name, data in MALFORMED.items()],
-    *[pytest.param(data, "invalid_request", id=name) for name, data in INVALID.items()],
-    pytest.param(entry(text="x" * 2**20), "payload_too_large", id="a line over 1 MiB"),
-]
+TOO_LONG = entry(text="x" * (3 * 2**20))  # the longest line that the contract allows has 1.5 MB
 
 
-@pytest.mark.parametrize(("broken", "code"), BROKEN)
-async def test_a_broken_line_is_refused_alone(client: httpx.AsyncClient, broken: bytes, code: str) -> None:
-    body = b"\n".join([GOOD % 1, broken, GOOD % 2])
-    reports, totals = await import_lines(client, "/v1/scopes/s", body)
-    assert totals == {"stored": 2, "skipped": 0, "refused": 1}
-    assert [report["status"] for report in reports] == ["stored", "refused", "stored"]
-    assert reports[1]["error"]["code"] == code
-    assert reports[1]["line"] == 2
+@pytest.mark.parametrize(
+    ("broken", "code"),
+    [(MALFORMED, "malformed_request"), (INVALID, "invalid_request"), ({"too long": TOO_LONG}, "payload_too_large")],
+    ids=["malformed", "invalid", "too long"],
+)
+async def test_every_broken_line_is_refused_alone(
+    client: httpx.AsyncClient, broken: dict[str, bytes], code: str
+) -> None:
+    """A good line stands before, between and after."""
+    lines = [GOOD % 0]
+    for number, line in enumerate(broken.values(), 1):
+        lines += [line, GOOD % number]
+    reports, totals = await import_lines(client, "/v1/scopes/s", b"\n".join(lines))
+    assert [report["line"] for report in reports] == list(range(1, len(lines) + 1))
+    found = {name: report["error"] for name, report in zip(broken, reports[1::2], strict=True)}
+    assert {name: error and error["code"] for name, error in found.items()} == dict.fromkeys(broken, code)
+    assert totals == {"stored": len(broken) + 1, "skipped": 0, "refused": len(broken)}
     stored = [json.loads(line) for line in (await export(client, "/v1/scopes/s")).split(b"\n")[:-1]]
-    assert [line["text"] for line in stored] == ["good 1", "good 2"]
+    assert [line["text"] for line in stored] == [f"good {number}" for number in range(len(broken) + 1)]
 
 
 async def test_a_refusal_never_quotes_the_line(client: httpx.AsyncClient) -> None:

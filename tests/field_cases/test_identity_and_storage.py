@@ -1,5 +1,6 @@
 """Identities are compared as bytes, and what is stored comes back as it was given."""
 
+import itertools
 from typing import Any
 from urllib.parse import quote
 
@@ -49,25 +50,24 @@ async def test_ids_kinds_and_texts_that_differ_in_case_differ(client: httpx.Asyn
     assert sorted((entry["kind"], entry["text"]) for entry in listed) == sorted(written)
 
 
-SAME_BUT = [
-    ("case", "Project", "project"),
-    ("accents", "cafe", "caf\u00e9"),
-    ("normal form", "caf\u00e9", "cafe\u0301"),
-    ("a blank at the end", "s ", "s  "),
-    ("width", "ａ", "a"),
-    ("emoji", "🧪", "🍣"),
-    ("sharp s", "ß", "ss"),
-    ("Turkish i", "ı", "i"),
-    ("a zero width character", "ab", "a\u200bb"),
-]
+SAME_BUT_FOR = {
+    "case": ("Project", "project"),
+    "accents": ("cafe", "caf\u00e9"),
+    "the normal form": ("r\u00e9", "re\u0301"),
+    "a blank at the end": ("s ", "s  "),
+    "width": ("ａ", "a"),
+    "which emoji": ("🧪", "🍣"),
+    "sharp s": ("ß", "ss"),
+    "the Turkish i": ("ı", "i"),
+    "a character of no width": ("ab", "a\u200bb"),
+}
 
 
-@pytest.mark.parametrize(("one", "two"), [pair[1:] for pair in SAME_BUT], ids=[pair[0] for pair in SAME_BUT])
-async def test_scope_ids_that_a_collation_merges_are_two_scopes(client: httpx.AsyncClient, one: str, two: str) -> None:
-    for scope_id in (one, two):
+async def test_scope_ids_that_a_collation_merges_are_scopes_apart(client: httpx.AsyncClient) -> None:
+    for scope_id in itertools.chain(*SAME_BUT_FOR.values()):
         await create_scope(client, scope_id)
         await remember(client, scope_id, f"needle of {scope_id!a}")
-    for scope_id in (one, two):
+    for scope_id in itertools.chain(*SAME_BUT_FOR.values()):
         assert await search(client, scope_id, "needle") == [f"needle of {scope_id!a}"]
         read = await client.get("/v1/scopes/" + quote(scope_id, safe=""))
         assert read.json()["scope_id"] == scope_id

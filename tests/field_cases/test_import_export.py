@@ -18,8 +18,8 @@ from tests.field_cases.calls import (
     entry_lines,
     export,
     import_lines,
-    list_entries,
     lines_of,
+    list_entries,
     post,
     read_report,
     search,
@@ -90,13 +90,16 @@ async def test_each_bad_line_is_reported_by_its_number_and_the_others_are_stored
 async def test_an_import_that_says_it_is_over_64_mib_is_413_before_it_is_read(client: httpx.AsyncClient) -> None:
     """R50."""
 
-    async def never() -> AsyncIterator[bytes]:
-        raise AssertionError("the body was read")
-        yield b""
+    taken: list[bytes] = []
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for number in range(100):
+            taken.append(line(f"{number}"))
+            yield taken[-1] + b"\n"
 
     headers = NDJSON | {"Content-Length": str(64 * MIB + 1)}
-    answer = await client.post("/v1/scopes/s/import", content=never(), headers=headers)
-    assert answer.status_code == 413
+    answer = await client.post("/v1/scopes/s/import", content=pieces(), headers=headers)
+    assert (answer.status_code, taken) == (413, [])
     assert answer.json()["error"]["code"] == "payload_too_large"
 
 
@@ -116,7 +119,7 @@ async def test_an_import_without_length_that_passes_the_limit_ends_with_one_refu
 
 
 async def send_half(socket_path: Path, body: bytes, reported: int) -> tuple[asyncio.StreamWriter, set[str]]:
-    """Send half of an import and wait for `reported` lines to be reported; the connection, and the ids stored so far."""
+    """Send half of an import, wait until `reported` lines are reported; the connection, and the ids stored so far."""
     reader, writer = await asyncio.open_unix_connection(str(socket_path))
     writer.write(
         b"POST /v1/scopes/s/import HTTP/1.1\r\nHost: sidecar\r\nContent-Type: application/x-ndjson\r\n"
@@ -167,6 +170,30 @@ async def test_an_interrupted_import_is_finished_by_sending_the_file_again(
     assert durable <= {each["entry_id"] for each in exported}
 
 
+async def test_a_client_may_read_the_reports_after_it_has_sent_everything(
+    program: Start, over_socket: httpx.AsyncClient, socket_path: Path
+) -> None:
+    """Most HTTP clients do. The reports fill the connection meanwhile; who has stopped sending too is dropped."""
+    program("from service.http import protocol; protocol.UNREAD_S = 0.5")
+    await create_scope(over_socket, "s")
+    lines = entry_lines(f"line {number}" for number in range(4000)).split(b"\n")
+    reader, writer = await asyncio.open_unix_connection(str(socket_path), limit=1024)
+    writer.write(
+        b"POST /v1/scopes/s/import HTTP/1.1\r\nHost: sidecar\r\nConnection: close\r\n"
+        b"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    for start in range(0, len(lines), 500):
+        piece = b"\n".join([*lines[start : start + 500], b""])
+        writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        await writer.drain()
+        await asyncio.sleep(0.2)
+    writer.write(b"0\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+    assert answer.endswith(b"0\r\n\r\n")
+    assert b'{"totals":{"stored":4000,"skipped":0,"refused":0}}' in answer
+
+
 def status_mib(pid: int, name: str) -> float:
     """A figure of /proc/<pid>/status in MiB."""
     for row in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
@@ -191,7 +218,7 @@ async def test_a_large_file_takes_bounded_memory_and_others_are_served_meanwhile
     await create_scope(over_socket, "s")
     await create_scope(over_socket, "other")
     await import_lines(over_socket, "/v1/scopes/other", entry_lines(["the needle"]))
-    words = "deploy canary rollback 机房 空调 检修 checks the queue before traffic moves ".split()
+    words = ["deploy", "canary", "rollback", "机房", "空调", "检修", "the", "queue", "before", "traffic", "moves"]
     before = status_mib(process.pid, "VmRSS")
 
     n_lines = mib * MIB // 8000

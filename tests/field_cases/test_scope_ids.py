@@ -4,7 +4,6 @@ import json
 from urllib.parse import quote
 
 import httpx
-import pytest
 
 from tests.field_cases.calls import (
     create_scope,
@@ -72,11 +71,6 @@ async def use_scope(client: httpx.AsyncClient, scope_id: str) -> None:
     assert totals == {"stored": 1, "skipped": 1, "refused": 0}
     head = await client.get(f"{path}/artifacts/memory/memory")
     assert (head.status_code, head.json()["scope_id"], head.json()["revision"]) == (200, scope_id, 2)
-
-
-@pytest.mark.parametrize("scope_id", ODD.values(), ids=ODD)
-async def test_an_odd_scope_id_is_served_everywhere(client: httpx.AsyncClient, scope_id: str) -> None:
-    await use_scope(client, scope_id)
 
 
 async def test_odd_scope_ids_are_served_over_a_real_connection(program: Start, over_socket: httpx.AsyncClient) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.programs import HOSTS, Hermes, Host, Turn, installer
+from tests.hosts.programs import HOSTS, Host, Turn, installer
 from tests.hosts.recording_proxy import RecordingProxy, recording_proxy
-from tests.hosts.sidecar import QUESTION, SCOPE_ID, running_sidecar
+from tests.hosts.sidecar import QUESTION, SCOPE_ID, seeded_sidecar
 from tests.hosts.stub_model import StubModel, stub_model
 
 
@@ -82,7 +82,7 @@ def strings(value: Any) -> list[str]:
 
 @pytest.fixture(scope="session")
 def sidecar_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_sidecar(tmp_path_factory.mktemp("sidecar")) as url:
+    with seeded_sidecar(tmp_path_factory.mktemp("sidecar")) as url:
         yield url
 
 
@@ -116,11 +116,10 @@ def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def bench(host: Host, model: StubModel, shared_proxy: RecordingProxy) -> Iterator[Bench]:
-    shared_proxy.fault = None
+def bench(host: Host, model: StubModel, shared_proxy: RecordingProxy) -> Bench:
+    shared_proxy.fault = shared_proxy.content = None
     model.tool_calls = 0
-    yield Bench(host, model, shared_proxy)
-    shared_proxy.fault = None
+    return Bench(host, model, shared_proxy)
 
 
 @pytest.fixture
@@ -129,8 +128,3 @@ def closed_port() -> str:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{reserved.getsockname()[1]}"
-
-
-def is_provider(host: Host) -> bool:
-    """Whether the host is Hermes with the memory provider, the one path on which a host alters texts."""
-    return type(host) is Hermes

@@ -59,11 +59,15 @@ class Prepare:
 
 @dataclass
 class RecordingProxy:
-    """`fault` is a key of FAULTS, or HANG for an answer that never comes, or None to ask the sidecar."""
+    """`fault` is a key of FAULTS, or HANG for an answer that never comes, or None to ask the sidecar.
+
+    content: answered correctly in the sidecar's place when it is not None.
+    """
 
     sidecar_url: str
     url: str = ""
     fault: str | None = None
+    content: str | None = None
     prepares: list[Prepare] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
@@ -109,6 +113,9 @@ def _handler(proxy: RecordingProxy) -> type[BaseHTTPRequestHandler]:
                 proxy.closing.wait(120)
             elif proxy.fault is not None:
                 self._send(*FAULTS[proxy.fault])
+            elif proxy.content is not None:
+                prepare.content = proxy.content
+                self._send(200, _JSON, _four(content=proxy.content, content_bytes=len(proxy.content.encode())))
             else:
                 self._forward(prepare)
 

@@ -1,20 +1,15 @@
 """A running sidecar with one Scope whose memory holds everything that a host could spoil on the way to the model."""
 
 import contextlib
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from powercontext_client import ContextClient, ExperienceContent, TransportError
+from powercontext_client import ContextClient, ExperienceContent
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.client.sidecar_process import running_sidecar
+
 SCOPE_ID = "project:demo/主"
 QUESTION = "How do I change the HTTP API contract?"
-START_TIMEOUT_S = 60
 
 MEMORIES = (
     "HTTP API contract: 修改 OpenAPI 后，需要重新生成客户端并运行契约测试。",
@@ -40,37 +35,11 @@ TAG_MEMORY = "HTTP API contract: some text <memory-context> inner </memory-conte
 
 
 @contextlib.contextmanager
-def running_sidecar(folder: Path) -> Iterator[str]:
-    """The base URL of a seeded sidecar on a free port, its database and log in `folder`."""
-    with socket.socket() as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        port = reserved.getsockname()[1]
-    environment = {**os.environ, "POWERCONTEXT_SERVER_DATABASE_URL": f"sqlite:///{folder}/sidecar.db"}
-    program = [sys.executable, "-c", "from service.cli import main; main()", "serve", "--migrate", "--port", str(port)]
-    with (folder / "sidecar.log").open("wb") as log:
-        process = subprocess.Popen(program, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            url = f"http://127.0.0.1:{port}"
-            _wait_until_ready(process, url)
-            _seed(url)
-            yield url
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    with ContextClient(url) as client:
-        while True:
-            try:
-                client.get_capabilities()
-            except TransportError:
-                assert process.poll() is None, "the sidecar ended; see sidecar.log"
-                assert time.monotonic() < deadline, "the sidecar did not start; see sidecar.log"
-                time.sleep(0.1)
-            else:
-                return
+def seeded_sidecar(folder: Path) -> Iterator[str]:
+    """The base URL of a sidecar with the Scopes above, its database and log in `folder`."""
+    with running_sidecar(folder) as url:
+        _seed(url)
+        yield url
 
 
 def _seed(url: str) -> None:

@@ -43,9 +43,9 @@ class Api:
     def post(self, path: str, **body: Any) -> httpx.Response:
         return self.send("POST", path, body)
 
-    def call(self, path: str, *, status: int = 200, **body: Any) -> Json:
+    def call(self, path: str, *, success: int = 200, **body: Any) -> Json:
         """The body of a success of an operation that is called by POST."""
-        answer: Json = succeeded(self.post(path, **body), status)
+        answer: Json = succeeded(self.post(path, **body), success)
         conform(answer, ANSWERS[path], path)
         return answer
 
@@ -58,7 +58,7 @@ class Api:
         body = {"title": "t", "summary": "s", "idempotency_key": uuid4().hex, **fields}
         if scope_id is not None:
             body["scope_id"] = scope_id
-        return str(self.call("/v1/scopes", status=201, **body)["scope_id"])
+        return str(self.call("/v1/scopes", success=201, **body)["scope_id"])
 
     def remember(self, scope: str, text: str, kind: str = "fact", **fields: Any) -> Json:
         return self.call("/v1/memory/remember", scope_id=scope, kind=kind, text=text, **fields)
@@ -79,10 +79,10 @@ class Api:
         return found
 
     def propose(self, scope: str, proposal: Json, **fields: Any) -> Json:
-        return self.call("/v1/experience/propose", status=201, scope_id=scope, proposal=proposal, **fields)
+        return self.call("/v1/experience/propose", success=201, scope_id=scope, proposal=proposal, **fields)
 
     def propose_profile(self, scope: str, content: str, **fields: Any) -> Json:
-        return self.call("/v1/profile/propose", status=201, scope_id=scope, content=content, **fields)
+        return self.call("/v1/profile/propose", success=201, scope_id=scope, content=content, **fields)
 
     def approve(self, scope: str, candidate: Json) -> Json:
         """The Ref that the approval made."""

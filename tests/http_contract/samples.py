@@ -84,7 +84,7 @@ class Fresh(Things):
         return int(self._admin.get(scope_path(self._scope)).json()["version"])
 
     def token_id(self) -> str:
-        return str(self._admin.call("/v1/access/tokens", status=201, id="somebody")["token_id"])
+        return str(self._admin.call("/v1/access/tokens", success=201, id="somebody")["token_id"])
 
 
 def _post(path: str, scope: str, success: int = 200, **body: Any) -> Sample:
@@ -126,7 +126,7 @@ SAMPLES: dict[str, Callable[[str, Things], Sample]] = {
     "get_openapi_json": lambda _, __: Sample("GET", "/openapi.json"),
     "get_docs": lambda _, __: Sample("GET", "/docs"),
     "prepare_context": lambda scope, _: _post(
-        "/v1/context/prepare", scope, query="entry", assembly={"sections": [{"family": "memory", "limit": 1}]}
+        "/v1/context/prepare", scope, query="entry", assembly={"sections": [{"family": "topic-memory", "limit": 1}]}
     ),
     "create_scope": _new_scope,
     "list_scopes": lambda _, __: Sample("GET", "/v1/scopes"),

@@ -65,6 +65,13 @@ class Sidecar:
         """The operations as the holder of `token` sees them."""
         return Api(self.http(), token)
 
+    def connection(self) -> socket.socket:
+        """A bare connection, for what an HTTP client would not do."""
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(20)
+        connection.connect(str(self._socket))
+        return connection
+
     def log(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")
 

@@ -39,7 +39,7 @@ def test_a_scope_is_created_with_201_and_read_back_whole(api: Api) -> None:
         context_references=[second, first],
         external_references=external,
     )
-    made = api.call("/v1/scopes", status=201, **given)
+    made = api.call("/v1/scopes", success=201, **given)
     assert made == {
         "scope_id": made["scope_id"],
         "title": "Title é",
@@ -53,7 +53,7 @@ def test_a_scope_is_created_with_201_and_read_back_whole(api: Api) -> None:
 
 
 def test_what_is_left_out_is_none(api: Api) -> None:
-    made = api.call("/v1/scopes", status=201, **body_of(parent_scope_id=None))
+    made = api.call("/v1/scopes", success=201, **body_of(parent_scope_id=None))
     assert (made["parent_scope_id"], made["context_references"], made["external_references"]) == (None, [], [])
 
 
@@ -83,10 +83,10 @@ def test_external_references_are_bounded_and_not_blank(api: Api) -> None:
 
 def test_the_same_key_and_parameters_give_the_same_scope_with_201(api: Api) -> None:
     given = body_of(context_references=[api.new_scope()])
-    made = api.call("/v1/scopes", status=201, **given)
-    assert api.call("/v1/scopes", status=201, **given) == made
+    made = api.call("/v1/scopes", success=201, **given)
+    assert api.call("/v1/scopes", success=201, **given) == made
     explicit = {**given, "parent_scope_id": None, "external_references": []}
-    assert api.call("/v1/scopes", status=201, **explicit) == made
+    assert api.call("/v1/scopes", success=201, **explicit) == made
 
 
 @pytest.mark.parametrize(
@@ -95,16 +95,16 @@ def test_the_same_key_and_parameters_give_the_same_scope_with_201(api: Api) -> N
 )
 def test_the_same_key_with_other_parameters_is_a_conflict(api: Api, other: Json) -> None:
     given = body_of()
-    api.call("/v1/scopes", status=201, **given)
+    api.call("/v1/scopes", success=201, **given)
     failed(api.post("/v1/scopes", **{**given, **other}), 409, "scope_idempotency_conflict")
 
 
 def test_keys_are_compared_byte_for_byte(api: Api) -> None:
     tail = uuid4().hex
     upper, lower = body_of(idempotency_key="Job-" + tail), body_of(idempotency_key="job-" + tail, title="B")
-    first, second = (api.call("/v1/scopes", status=201, **given) for given in (upper, lower))
+    first, second = (api.call("/v1/scopes", success=201, **given) for given in (upper, lower))
     assert first["scope_id"] != second["scope_id"]
-    assert api.call("/v1/scopes", status=201, **upper) == first
+    assert api.call("/v1/scopes", success=201, **upper) == first
 
 
 def test_a_taken_scope_id_is_a_conflict(api: Api, scope: str) -> None:

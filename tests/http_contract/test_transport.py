@@ -214,12 +214,12 @@ def test_the_first_check_that_fails_decides(admin: Api, guarded_api: Api) -> Non
 @pytest.fixture
 def guarded_api(admin: Api) -> Api:
     """A caller with a token and without any grant."""
-    return Api(admin.http, admin.call("/v1/access/tokens", status=201, id="nobody")["token"])
+    return Api(admin.http, admin.call("/v1/access/tokens", success=201, id="nobody")["token"])
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
 def test_the_scheme_of_a_credential_is_read_in_any_case(admin: Api, scheme: str) -> None:
-    token = admin.call("/v1/access/tokens", status=201, id="somebody")["token"]
+    token = admin.call("/v1/access/tokens", success=201, id="somebody")["token"]
     answer = admin.http.get("/v1/access/me", headers={"Authorization": f"{scheme} {token}"})
     assert answer.status_code == 200
 

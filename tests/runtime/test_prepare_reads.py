@@ -11,7 +11,7 @@ import pytest
 from adapters.sql.storage import SqlStorage
 from contracts.errors import ContextError, Forbidden, InternalError, InvalidRequest, RuntimeNotReady, ScopeNotFound
 from contracts.memory import RememberRequest
-from contracts.ports import ScopeKey
+from contracts.ports import QueryVector, ScopeKey
 from contracts.prepare import ContextPrepareRequest
 from service.access import Caller
 from service.recall import RecallSources
@@ -41,9 +41,9 @@ class Spy:
         if self.failure is not None:
             raise self.failure
 
-    async def recall(self, scope: ScopeKey, query: str, limit: int) -> Any:
+    async def recall(self, scope: ScopeKey, query: str, limit: int, vector: QueryVector | None = None) -> Any:
         await self._called(scope)
-        return await self.real.recall(scope, query, limit)
+        return await self.real.recall(scope, query, limit, vector)
 
     async def head(self, scope: ScopeKey) -> Any:
         await self._called(scope)

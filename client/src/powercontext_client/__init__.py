@@ -18,6 +18,7 @@ from powercontext_client.errors import (
 )
 from powercontext_client.identity import Cite, Ref, SourceRef
 from powercontext_client.prepared import PREPARED_CONTEXT_SCHEMA, PreparedContext, check_prepared, prepare_cache_key
+from powercontext_client.recall import AsyncRecall, Recall, Selection
 from powercontext_client.records import (
     Artifact,
     ArtifactPage,
@@ -47,6 +48,7 @@ __all__ = [
     "ArtifactPage",
     "Assembly",
     "AsyncContextClient",
+    "AsyncRecall",
     "Candidate",
     "CandidateList",
     "Capabilities",
@@ -69,11 +71,13 @@ __all__ = [
     "MemoryWrite",
     "NotFound",
     "PreparedContext",
+    "Recall",
     "Ref",
     "RequestTimeout",
     "ScopeDescriptor",
     "ScopePage",
     "Section",
+    "Selection",
     "SourceRef",
     "TopicMemoryRead",
     "TopicMemorySearchResponse",

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from contracts.bulk import ImportLine, LineReport
+from contracts.bulk import ImportLine, ImportSummary, LineReport
 from service.http.body import NDJSON_TYPE, check_announced_size, discard_body, stream_body
 from service.http.errors import HttpRequest
 from service.http.operation import Call, operation
@@ -18,7 +18,7 @@ from service.http.streaming import StreamedResponse
     tag="bulk",
     body=ImportLine,
     body_type=NDJSON_TYPE,
-    answer=LineReport,
+    answer=(LineReport, ImportSummary),
     answer_type=NDJSON_TYPE,
     errors=(404,),
 )

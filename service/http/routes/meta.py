@@ -39,7 +39,7 @@ async def get_metrics(call: Call) -> Response[bytes]:
     return Response(call.request.app.state.metrics.exposition(), media_type=METRICS_TYPE)
 
 
-@operation("GET", "/openapi.yaml", role="none", tag="meta", answer=str, answer_type="application/yaml")
+@operation("GET", "/openapi.yaml", role="none", tag="meta", answer=dict, answer_type="application/yaml")
 async def get_openapi_yaml(call: Call) -> Response[bytes]:
     """Give the OpenAPI document as YAML."""
     return Response(call.request.app.state.document.yaml(), media_type="application/yaml")

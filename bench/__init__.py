@@ -1,0 +1,1 @@
+"""Measurements of this project on one machine: `python -m bench`, see docs/benchmarks.md."""

@@ -1,0 +1,125 @@
+"""LangChain and LangGraph: one prepare per user turn, its text in every model call of the turn, never stored."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain.agents", reason="the langchain extra is not installed")
+
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from powercontext_client import AsyncContextClient, AsyncRecall, ContextClient, Recall, Selection
+from powercontext_client.langchain import PowerContextMiddleware, with_recalled
+
+from tests.client.fake_service import FakeService
+
+CONTENT = " # recalled\n验 {x} \n"
+READY = {
+    "schema": "powercontext.prepared-context.v1",
+    "status": "ready",
+    "content": CONTENT,
+    "content_bytes": len(CONTENT.encode()),
+}
+SELECTION = Selection("s", assembly={"show": ["recall_rank"]})
+
+
+class RecordingModel(GenericFakeChatModel):
+    """LangChain's own fake model, with the messages of every call kept."""
+
+    asked: list[list[AnyMessage]] = []  # noqa: RUF012 - a pydantic field: each instance has its own
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        self.asked.append(list(messages))
+        return super()._generate(messages, *args, **kwargs)
+
+
+def look() -> str:
+    """Look it up."""
+    return "found"
+
+
+def model_of(turns: int) -> RecordingModel:
+    """A model that in every turn calls a tool once and then answers."""
+    steps: list[AIMessage] = []
+    for turn in range(turns):
+        call = {"name": "look", "args": {}, "id": str(turn)}
+        steps += [AIMessage("", tool_calls=[call]), AIMessage("done")]
+    return RecordingModel(messages=iter(steps))
+
+
+def contents(messages: Sequence[AnyMessage]) -> list[Any]:
+    return [message.content for message in messages]
+
+
+def assert_one_prepare_per_turn(model: RecordingModel, service: FakeService, stored: Sequence[AnyMessage]) -> None:
+    assert [request.json()["query"] for request in service.received] == ["q1", "q2"]
+    assert service.last.json()["assembly"]["show"] == ["recall_rank"]
+    assert [contents(asked).count(CONTENT) for asked in model.asked] == [1, 1, 1, 1]
+    for asked in model.asked:
+        newest = max(i for i, message in enumerate(asked) if message.content in {"q1", "q2"})
+        assert (asked[newest + 1].content, asked[newest + 1].type) == (CONTENT, "human")
+    assert CONTENT not in contents(stored)
+
+
+def test_the_middleware_adds_the_text_to_every_model_call_of_a_turn(service: FakeService) -> None:
+    service.answer(READY)
+    model = model_of(2)
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    with ContextClient(service.url) as client:
+        middleware = PowerContextMiddleware(Recall(client, SELECTION))
+        agent = create_agent(model, [look], middleware=[middleware], checkpointer=InMemorySaver())
+        agent.invoke({"messages": [HumanMessage("q1")]}, thread)
+        state = agent.invoke({"messages": [HumanMessage("q2")]}, thread)
+    assert state["messages"][-1].content == "done"
+    assert_one_prepare_per_turn(model, service, state["messages"])
+
+
+def test_the_middleware_serves_awaited_agents(service: FakeService) -> None:
+    service.answer(READY)
+    model = model_of(2)
+    thread: Any = {"configurable": {"thread_id": "1"}}
+
+    async def turns() -> Any:
+        async with AsyncContextClient(service.url) as client:
+            middleware = PowerContextMiddleware(AsyncRecall(client, SELECTION))
+            agent = create_agent(model, [look], middleware=[middleware], checkpointer=InMemorySaver())
+            await agent.ainvoke({"messages": [HumanMessage("q1")]}, thread)
+            return await agent.ainvoke({"messages": [HumanMessage("q2")]}, thread)
+
+    assert_one_prepare_per_turn(model, service, asyncio.run(turns())["messages"])
+
+
+def test_a_graph_of_ones_own_adds_the_text_where_it_calls_the_model(service: FakeService) -> None:
+    service.answer(READY)
+    model = RecordingModel(messages=iter([AIMessage("done")] * 2))
+    with ContextClient(service.url) as client:
+        recall = Recall(client, SELECTION)
+
+        def call_model(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [model.invoke(with_recalled(recall, state["messages"], "thread"))]}
+
+        graph = StateGraph(MessagesState)
+        graph.add_node("call", call_model)
+        graph.add_edge(START, "call")
+        state = graph.compile().invoke({"messages": [HumanMessage("q1")]})
+    assert contents(model.asked[0]) == ["q1", CONTENT]
+    assert contents(state["messages"]) == ["q1", "done"]
+
+
+def test_a_service_that_fails_leaves_the_turn_as_it_is(service: FakeService) -> None:
+    service.answer({"error": {"code": "forbidden", "message": "m", "details": None}}, 403)
+    model = model_of(1)
+    with ContextClient(service.url) as client:
+        middleware = PowerContextMiddleware(Recall(client, SELECTION))
+        state = create_agent(model, [look], middleware=[middleware]).invoke({"messages": [HumanMessage("q1")]})
+    assert state["messages"][-1].content == "done"
+    assert contents(model.asked[0]) == ["q1"]
+    assert len(service.received) == 1
