@@ -11,11 +11,12 @@ PIP_INSTALL := $(PIP) install --no-input
 SOURCES := service contracts adapters
 PYTEST_ARGS ?=
 DATA ?=
+HOSTS ?= hermes codex
 LOCK_FLAGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check format api-generate contract-test eval-recall smoke compose-test lock clean distclean
+.PHONY: hosts-test help install run test check format api-generate contract-test eval-recall bench bench-check smoke compose-test lock clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +61,10 @@ api-generate: $(VENV)/.installed-runtime ## Write openapi.yaml from the code
 contract-test: $(VENV)/.installed-dev ## Test the HTTP contract against openapi.yaml
 	$(BIN)/python -m pytest tests/contract $(PYTEST_ARGS)
 
+hosts-test: $(VENV)/.installed-dev ## Run turns of real agent hosts: make hosts-test HOSTS="hermes codex pi opencode"
+	$(BIN)/python deploy/hosts/install.py $(HOSTS)
+	$(BIN)/python -m pytest tests/hosts -m hosts $(PYTEST_ARGS)
+
 eval-recall: $(VENV)/.installed-dev ## Measure recall quality: make eval-recall DATA=folder
 	@test -n "$(DATA)" || { echo "Say which data: make eval-recall DATA=folder" >&2; exit 2; }
 	$(BIN)/python bench/eval_recall.py "$(DATA)"
@@ -69,6 +74,14 @@ smoke: $(VENV)/.installed-dev ## Check a fresh server with curl, on each of the 
 
 compose-test: ## Build the image, check docker-compose.yml on all databases; needs a Docker engine
 	deploy/compose-test.sh
+
+BENCH_FLAGS = $(if $(QUICK),--quick) $(if $(PEER),--peer) $(if $(LARGE),--large) $(if $(DATA),--data "$(DATA)")
+
+bench: $(VENV)/.installed-dev ## Measure speed into docs/benchmarks.md; QUICK=1, PEER=1, LARGE=1, DATA=folder
+	$(BIN)/python -m bench $(BENCH_FLAGS)
+
+bench-check: $(VENV)/.installed-dev ## Refuse a gross loss of speed, in under a minute
+	$(BIN)/python -m bench.check
 
 # One file serves Python 3.11, 3.12 and 3.13 and every platform (environment markers); no addresses are written.
 COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
@@ -84,7 +97,7 @@ lock: | $(BIN)/python ## Regenerate requirements/*.txt; LOCK_FLAGS=--upgrade tak
 
 clean: ## Remove caches and build output (./data and .venv stay)
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find $(SOURCES) tests bench -type d -name __pycache__ -prune -exec rm -rf {} +
+	find $(SOURCES) tests bench client deploy -type d -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv too
 	rm -rf $(VENV)

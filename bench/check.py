@@ -1,10 +1,12 @@
 """A light check against regressions, for continuous integration: `python -m bench.check`, well under a minute.
 
-Its bounds are ratios within one run with wide margins (`bench.targets.CHECKS`); figures are no measurement.
+Its bounds are ratios within one run with wide margins; its figures are no measurement. What misses a bound is measured
+again, since a regression misses every time and other work on the machine does not.
 """
 
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,60 +20,77 @@ from bench.prepare import Plan, Target, WrongAnswer, measure_prepare
 from bench.processes import StartError
 from bench.recall import fill_database, measure_recall
 from bench.report import verdicts_table
-from bench.results import PrepareCell, Results
+from bench.results import Results
 from bench.servers import running_floor, running_sidecar
-from bench.targets import CHECKED_ENTRIES, CHECKS, judge
+from bench.targets import CHECKED_ENTRIES, CORE_CHECKS, PREPARE_CHECKS, Bound, Verdict, judge
 
-PLAN = Plan(rounds=5, seconds=0.3, connections=(1,))
+PLAN = Plan(rounds=10, seconds=0.15, connections=(1,))
+ATTEMPTS = 3
 
 
 def main() -> int:
-    """The exit code: 1 when a bound is exceeded or a server answers wrongly."""
-    try:
-        results = _measure()
-    except (StartError, WrongAnswer) as error:
-        print(f"bench-check: {error}", file=sys.stderr)
-        return 1
-    verdicts = judge(CHECKS, results)
+    """The exit code: 1 when a bound is missed in every attempt, or a server answers wrongly."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        try:
+            verdicts = [*_check_core(Path(name)), *_check_prepare(Path(name))]
+        except (StartError, WrongAnswer) as error:
+            print(f"bench-check: {error}", file=sys.stderr)
+            return 1
     print(verdicts_table((*verdict, verdict.is_met) for verdict in verdicts))
     missed = [verdict for verdict in verdicts if not verdict.is_met]
     for verdict in missed:
-        print(
-            f"bench-check: {verdict.name} is {verdict.measured} {verdict.unit}, at most {verdict.most:g} is allowed."
-            " The bound is several times what this project needs, so look for a change of the code first.",
-            file=sys.stderr,
-        )
+        print(explained(verdict), file=sys.stderr)
     return 1 if missed else 0
 
 
-def _measure() -> Results:
-    with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        folder = Path(name)
-        assembler = measure_assembler(rounds=5, calls=8, sizes=(2_000, 8_000, 200_000))
-        recall = measure_recall([fill_database(folder, count, 1, _silent) for count in CHECKED_ENTRIES], 3, 48)
-        prepare = _measure_prepare(folder)
-    return Results(
-        machine=describe_machine("python -m bench.check"),
-        quick=True,
-        started=[],
-        prepare=prepare,
-        remember=[],
-        assembler=assembler,
-        recall=recall,
+def explained(verdict: Verdict) -> str:
+    """What a missed bound means."""
+    measured = "was not measured" if verdict.measured is None else f"is {verdict.measured:.3g} {verdict.unit}".rstrip()
+    return (
+        f"bench-check: {verdict.name} {measured}; at most {f'{verdict.most:g} {verdict.unit}'.rstrip()} is allowed,"
+        f" and it was missed {ATTEMPTS} times. The bound is several times what this project needs: look for what the"
+        " code does more often or more of than before."
     )
 
 
-def _measure_prepare(folder: Path) -> list[PrepareCell]:
+def attempt(bounds: tuple[Bound, ...], measure: Callable[[], Results]) -> list[Verdict]:
+    """The verdicts of the first measurement that meets all bounds, of the last where none does."""
+    verdicts: list[Verdict] = []
+    for _ in range(ATTEMPTS):
+        verdicts = judge(bounds, measure())
+        if all(verdict.is_met for verdict in verdicts):
+            break
+    return verdicts
+
+
+def _check_core(folder: Path) -> list[Verdict]:
+    databases = [fill_database(folder, count, 1, _silent) for count in CHECKED_ENTRIES]
+    return attempt(
+        CORE_CHECKS,
+        lambda: Results(
+            machine=describe_machine("python -m bench.check"),
+            assembler=measure_assembler(rounds=5, calls=8, sizes=(2_000, 8_000, 200_000)),
+            recall=measure_recall(databases, 3, 48),
+        ),
+    )
+
+
+def _check_prepare(folder: Path) -> list[Verdict]:
     data = build_data(memory=400, reference_memory=100, experience=20, reference_experience=10, queries=32)
     with ExitStack() as stack:
         generator = stack.enter_context(Generator())
         sidecar = stack.enter_context(running_sidecar(folder / "prepare.db", folder / "sidecar.log"))
         floor = stack.enter_context(running_floor(folder / "floor.log"))
         scope_id = fill_over_http(sidecar.port, data)
-        asked = [(scope_id, query) for query in data.queries]
-        targets = [Target(sidecar, asked), Target(floor, asked)]
-        cells, _ = measure_prepare(generator, targets, (DEFAULT_MODE, EMPTY_MODE), PLAN)
-    return cells
+        targets = [Target(server, [(scope_id, query) for query in data.queries]) for server in (sidecar, floor)]
+        modes = (DEFAULT_MODE, EMPTY_MODE)
+        return attempt(
+            PREPARE_CHECKS,
+            lambda: Results(
+                machine=describe_machine("python -m bench.check"),
+                prepare=measure_prepare(generator, targets, modes, PLAN)[0],
+            ),
+        )
 
 
 def _silent(line: str) -> None:

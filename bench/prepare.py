@@ -115,6 +115,7 @@ def _cell(name: str, mode: Mode, connections: int, rounds: list[_Round], floor: 
         mode=mode.name,
         connections=connections,
         p50_ms=median([each.p50_ms for each in found]),
+        best_p50_ms=min(each.p50_ms for each in found),
         p95_ms=median([each.p95_ms for each in found]),
         p99_ms=median([each.p99_ms for each in found]),
         requests_per_s=median([each.requests_per_s for each in found]),

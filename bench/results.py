@@ -21,13 +21,14 @@ class PrepareCell(msgspec.Struct, frozen=True, kw_only=True):
     """One server, mode and number of connections: medians over the rounds.
 
     Ratios are medians of each round's ratio to the floor, above 1 where the floor is faster, of CPU time over all
-    rounds together; None for the floor itself.
+    rounds together; None for the floor itself. `best_p50_ms` is that of the fastest round.
     """
 
     server: str
     mode: str
     connections: int
     p50_ms: float
+    best_p50_ms: float
     p95_ms: float
     p99_ms: float
     requests_per_s: float
@@ -83,11 +84,11 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     """Everything; `prepare` is over synthetic data, `prepare_locomo` over LoCoMo conversations."""
 
     machine: Machine
-    quick: bool
-    started: list[Started]
-    prepare: list[PrepareCell]
-    remember: list[RememberCell]
-    assembler: list[AssemblerCell]
-    recall: list[RecallCell]
+    quick: bool = False
+    started: list[Started] = []
+    prepare: list[PrepareCell] = []
+    remember: list[RememberCell] = []
+    assembler: list[AssemblerCell] = []
+    recall: list[RecallCell] = []
     prepare_locomo: list[PrepareCell] = []
     refusals: dict[str, str] = {}

@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import structlog
 
+from contracts import limits
 from contracts.errors import ContextError, InferenceTimeout, InferenceUnavailable, InternalError
 from contracts.ports import EmbeddingProvider, QueryVector, Reranker, Storage, Unembedded, VectorSpace, VectorStore
 from service.settings import Settings
@@ -26,8 +27,6 @@ STORED_TOGETHER: Final = 64
 
 SHARE_OF_RECALL: Final = 0.4
 """Of the recall deadline, what the query's embedding and the reranking may each take; the rest is the storage's."""
-
-SCOPES_PAGE: Final = 100
 
 REINDEX: Final = "The vectors were made by another model or dimension; run: powercontext-sidecar reindex"
 REINDEX_NEEDED: Final = "reindex_needed"
@@ -100,8 +99,7 @@ class Embedder:
                     self._count("write", REINDEX_NEEDED)
                     return
                 texts = await self._store.newest_unembedded(scope_id, FILLED_MAX)
-                for start in range(0, len(texts), STORED_TOGETHER):
-                    await self.embed(scope_id, texts[start : start + STORED_TOGETHER])
+                await _embed(self._provider, self._store, scope_id, texts)
         except TimeoutError:
             self._failed("write", InferenceTimeout())
         except ContextError as error:
@@ -109,29 +107,6 @@ class Embedder:
         else:
             if texts:
                 self._succeeded()
-
-    async def embed(self, scope_id: str, texts: Sequence[Unembedded]) -> None:
-        """Store the vectors of `texts`. Raises as the provider and the storage do."""
-        vectors = await self._provider.embed([text.text for text in texts])
-        await self._store.add(scope_id, self.space, list(zip(texts, vectors, strict=True)))
-
-    async def reindex(self, storage: Storage) -> int:
-        """Make every vector that is missing, all of them after a change of model; how many were made.
-
-        Raises as the provider and the storage do; what was made until then stays, and the next call goes on from there.
-        """
-        await self._store.reset(self.space)
-        made = 0
-        cursor: str | None = None
-        while True:
-            scopes, cursor = await storage.scopes.list(visible=None, query="", limit=SCOPES_PAGE, cursor=cursor)
-            for scope in scopes:
-                async for texts in self._store.unembedded(scope.scope_id):
-                    for start in range(0, len(texts), STORED_TOGETHER):
-                        await self.embed(scope.scope_id, texts[start : start + STORED_TOGETHER])
-                    made += len(texts)
-            if cursor is None:
-                return made
 
     async def checks(self) -> dict[str, str]:
         """`ok` or what is wrong, for the provider and for the stored vectors."""
@@ -157,6 +132,43 @@ class Embedder:
             self._rests_until = time.monotonic() + REST_S
         self._count(use, error.code)
         _log.warning("embedding failed", use=use, code=error.code, message=error.message)
+
+
+async def make_missing_vectors(storage: Storage, provider: EmbeddingProvider) -> int:
+    """Make every vector that is missing, all of them after a change of model; how many texts had none.
+
+    Raises as the provider and the storage do; what was made until then stays, and the next call goes on from there.
+    """
+    await storage.vectors.reset(provider.space)
+    made = 0
+    async for scope_id, texts in _without_vector(storage):
+        await _embed(provider, storage.vectors, scope_id, texts)
+        made += len(texts)
+    return made
+
+
+async def missing_vectors(storage: Storage) -> int:
+    """How many live texts have no vector."""
+    return sum([len(texts) async for _, texts in _without_vector(storage)])
+
+
+async def _without_vector(storage: Storage) -> AsyncIterator[tuple[str, tuple[Unembedded, ...]]]:
+    """Scope by Scope, the texts that have no vector."""
+    cursor: str | None = None
+    while True:
+        scopes, cursor = await storage.scopes.list(visible=None, query="", limit=limits.PAGE_MAX, cursor=cursor)
+        for scope in scopes:
+            async for texts in storage.vectors.unembedded(scope.scope_id):
+                yield scope.scope_id, texts
+        if cursor is None:
+            return
+
+
+async def _embed(provider: EmbeddingProvider, store: VectorStore, scope_id: str, texts: Sequence[Unembedded]) -> None:
+    for start in range(0, len(texts), STORED_TOGETHER):
+        together = texts[start : start + STORED_TOGETHER]
+        vectors = await provider.embed([text.text for text in together])
+        await store.add(scope_id, provider.space, list(zip(together, vectors, strict=True)))
 
 
 class WatchedReranker:

@@ -126,8 +126,8 @@ class SqliteEngine:
         """Rewrite the file and empty its log, so that erased bytes are in neither. Raises RuntimeNotReady.
 
         `secure_delete` overwrites what is deleted, but when rows move between pages their old copies stay behind in
-        the unused part of the page they left (measured: one in 500 erased rows). Only VACUUM is rid of those. It costs
-        about a second for each 100 MB and keeps other writers waiting; erasures are rare.
+        the unused part of the page they left (measured: copies of a few in a hundred erased rows). Only VACUUM is rid
+        of those. It costs one to two seconds for each 100 MB and keeps other writers waiting; erasures are rare.
         """
         try:
             await self.on_writer(_scrub)

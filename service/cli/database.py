@@ -1,12 +1,14 @@
 """`migrate` and `reindex`: what is done to a database while it is set up or upgraded."""
 
+import asyncio
 import sys
 
 import click
 
 from adapters.sql.storage import SqlStorage
 from service.cli.failure import CommandFailed
-from service.cli.opening import in_storage
+from service.cli.opening import in_storage, opened_storage, settings_of_environment
+from service.inference import make_missing_vectors, opened_embedding
 
 
 @click.command()
@@ -34,21 +36,30 @@ def migrate() -> None:
 
 @click.command()
 def reindex() -> None:
-    """Build the text index of every Scope anew from the stored texts, which stay as they are.
+    """Build the text index of every Scope anew from the stored texts, and make the vectors that are missing.
 
     Needed when `serve` or `doctor` says that the index was made by another tokenizer, which may happen with a new
     version of this program or of Python. Each Scope changes over at once, so a running server may go on.
+
+    With an embedding provider configured, also after an outage of it, and after a change of its model or dimension,
+    which makes all vectors anew. When the provider fails, run it again: it goes on where it stopped.
     """
+    settings = settings_of_environment()
 
-    async def work(storage: SqlStorage) -> int:
-        if await storage.pending_migrations():
-            raise CommandFailed("The database lacks migrations; run: powercontext-sidecar migrate")
-        documents = await storage.reindex(_show_progress if sys.stderr.isatty() else _show_nothing)
-        if sys.stderr.isatty():
-            click.echo(err=True)
-        return documents
+    async def work() -> None:
+        async with opened_storage(settings) as storage:
+            if await storage.pending_migrations():
+                raise CommandFailed("The database lacks migrations; run: powercontext-sidecar migrate")
+            documents = await storage.reindex(_show_progress if sys.stderr.isatty() else _show_nothing)
+            if sys.stderr.isatty():
+                click.echo(err=True)
+            click.echo(f"{documents} texts indexed")
+            if settings.inference_embedding_model is not None:
+                async with opened_embedding(settings) as provider:
+                    await storage.check()
+                    click.echo(f"{await make_missing_vectors(storage, provider)} vectors made")
 
-    click.echo(f"{in_storage(work)} texts indexed")
+    asyncio.run(work())
 
 
 def _show_progress(done: int, total: int) -> None:

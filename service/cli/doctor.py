@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import click
 
+from adapters.sql.storage import SqlStorage
 from contracts.errors import ContextError, RuntimeNotReady
 from service.cli.failure import CommandFailed, visible
 from service.cli.opening import opened_storage, probe_write, settings_of_environment, without_secrets
+from service.inference import REINDEX, missing_vectors, opened_embedding
 from service.settings import Settings, SettingsError, check_bind
 
 
@@ -64,8 +66,28 @@ async def _findings() -> AsyncIterator[Finding]:
             name = "writes"
             await probe_write(storage)
             yield Finding(name, True, "the database takes them")
+            name = "embedding"
+            async for finding in _embedding(settings, storage):
+                yield finding
     except (CommandFailed, ContextError) as error:
         yield Finding(name, False, f"{place}: {error.message}")
+
+
+async def _embedding(settings: Settings, storage: SqlStorage) -> AsyncIterator[Finding]:
+    """Whether the embedding provider answers, and the stored vectors are all there and its own."""
+    if settings.inference_embedding_model is None:
+        yield Finding("embedding", True, "none configured; text ranking alone")
+        return
+    async with opened_embedding(settings) as provider:
+        await storage.vectors.prepare(provider.space)
+        await provider.embed(["doctor"])
+        yield Finding("embedding", True, "the provider answers with vectors of the configured dimension")
+        if not await storage.vectors.holds(provider.space):
+            yield Finding("vectors", False, REINDEX)
+        elif missing := await missing_vectors(storage):
+            yield Finding("vectors", False, f"{missing} texts have none; run: powercontext-sidecar reindex")
+        else:
+            yield Finding("vectors", True, "every text has one")
 
 
 def _access(settings: Settings) -> Finding:

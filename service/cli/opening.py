@@ -13,6 +13,7 @@ from adapters.sql.settings_table import write_setting
 from adapters.sql.storage import SqlStorage
 from adapters.storage import DatabaseUrlError, open_storage
 from service.cli.failure import CommandFailed
+from service.inference import opened_inference
 from service.runtime import Runtime
 from service.settings import Settings, load_settings, variable_of
 
@@ -58,12 +59,14 @@ async def opened_runtime(settings: Settings) -> AsyncIterator[Runtime]:
     async with opened_storage(settings) as storage:
         await storage.check()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="assembly") as renderer:
-            yield Runtime(
-                storage,
-                renderer,
-                max_entries=settings.runtime_context_assembly_max_entries,
-                recall_timeout_s=settings.runtime_recall_timeout_seconds,
-            )
+            async with opened_inference(settings, storage.vectors) as inference:
+                yield Runtime(
+                    storage,
+                    renderer,
+                    max_entries=settings.runtime_context_assembly_max_entries,
+                    recall_timeout_s=settings.runtime_recall_timeout_seconds,
+                    inference=inference,
+                )
 
 
 def in_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:

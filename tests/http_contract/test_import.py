@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.http_contract.api import NDJSON, Api, Json, experience, failed, invalid, ref_of, scope_path, topic
+from tests.http_contract.sidecar import Sidecar
 
 
 def entry(text: str, **fields: object) -> Json:
@@ -264,17 +265,16 @@ def test_an_import_is_ndjson_into_a_scope_that_exists(api: Api, scope: str) -> N
     assert api.entries(scope) == []
 
 
-def test_an_import_over_its_limit_is_413_or_ends_with_one_refused_line(api: Api, scope: str) -> None:
+def test_an_import_over_its_limit_is_413_or_ends_with_one_refused_line(
+    open_sidecar: Sidecar, api: Api, scope: str
+) -> None:
     most = 64 * 2**20
+    head = f"POST {scope_path(scope)}/import HTTP/1.1\r\nHost: sidecar\r\nContent-Type: {NDJSON}\r\n"
+    with open_sidecar.connection() as connection:
+        connection.sendall(f"{head}Content-Length: {most + 1}\r\n\r\n".encode())
+        assert connection.recv(2**16).startswith(b"HTTP/1.1 413 ")  # before anything of the body was sent
     line = json.dumps(entry("text")).encode() + b"\n"
-    headers = {"Content-Type": NDJSON, "Content-Length": str(most + 1)}
-    path = f"{scope_path(scope)}/import"
-    failed(api.send("POST", path, content=line, headers=headers), 413, "payload_too_large")
     blanks = b" " * (2**16 - 1) + b"\n"
-
-    def unannounced() -> list[Json]:
-        return api.import_bytes(scope, (line if piece == 0 else blanks for piece in range(1026)))
-
-    *stored, refused = unannounced()
+    *stored, refused = api.import_bytes(scope, (line if piece == 0 else blanks for piece in range(1026)))
     assert statuses(stored) in (["stored"], [])
     assert (refused["status"], refused["error"]["code"]) == ("refused", "payload_too_large")
