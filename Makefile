@@ -16,7 +16,7 @@ LOCK_FLAGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: hosts-test help install run test check format api-generate contract-test eval-recall bench bench-check smoke compose-test lock clean distclean
+.PHONY: hosts-test peers-test help install run test check format api-generate contract-test eval-recall bench bench-check smoke compose-test lock clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,12 @@ contract-test: $(VENV)/.installed-dev ## Test the HTTP contract against openapi.
 hosts-test: $(VENV)/.installed-dev ## Run turns of real agent hosts: make hosts-test HOSTS="hermes codex pi opencode"
 	$(BIN)/python deploy/hosts/install.py $(HOSTS)
 	$(BIN)/python -m pytest tests/hosts -m hosts $(PYTEST_ARGS)
+
+PEER_CLIENT := build/peers/client-1.0.0
+peers-test: $(VENV)/.installed-dev ## Run the published PowerContext client 1.0.0 against this server
+	test -x $(PEER_CLIENT)/bin/python || $(PYTHON) -m venv $(PEER_CLIENT)
+	$(PEER_CLIENT)/bin/python -m pip --disable-pip-version-check --quiet install "powercontext[client]==1.0.0"
+	POWERCONTEXT_PEER_CLIENT_PYTHON=$(PEER_CLIENT)/bin/python $(BIN)/python -m pytest tests/peers -m peers $(PYTEST_ARGS)
 
 eval-recall: $(VENV)/.installed-dev ## Measure recall quality: make eval-recall DATA=folder
 	@test -n "$(DATA)" || { echo "Say which data: make eval-recall DATA=folder" >&2; exit 2; }

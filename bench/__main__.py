@@ -231,9 +231,9 @@ def _measure_starts(folder: Path, times: int) -> dict[str, float]:
 
 
 def _measure_peer_remember(server: Server, scope_id: str, sizes: Sizes) -> RememberCell:
-    api = Api(server.port)
     source = entries(SEED)
-    found = sorted(api.remember(scope_id, next(source)) for _ in range(sizes.remember_calls))
+    with Api(server.port) as api:
+        found = sorted(api.remember(scope_id, next(source)) for _ in range(sizes.remember_calls))
     return remember_cell(server.name, sizes.data["memory"], [found])
 
 

@@ -23,10 +23,16 @@ class FillError(Exception):
 
 
 class Api:
-    """One keep-alive connection to a server."""
+    """One keep-alive connection to a server; a context manager that closes it."""
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def __enter__(self) -> "Api":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """The decoded answer. Raises FillError unless it is 200 or 201."""
@@ -57,28 +63,28 @@ class Api:
 
 def fill_over_http(port: int, data: Data) -> str:
     """Store the data set; the id of the current Scope."""
-    api = Api(port)
-    reference = api.create_scope("reference")
-    current = api.create_scope("current", [reference])
-    for scope_id, memory, experience in (
-        (reference, data.reference_memory, data.reference_experience),
-        (current, data.memory, data.experience),
-    ):
-        for entry in memory:
-            api.remember(scope_id, entry)
-        for content in experience:
-            api.publish_experience(scope_id, content)
-    return current
+    with Api(port) as api:
+        reference = api.create_scope("reference")
+        current = api.create_scope("current", [reference])
+        for scope_id, memory, experience in (
+            (reference, data.reference_memory, data.reference_experience),
+            (current, data.memory, data.experience),
+        ):
+            for entry in memory:
+                api.remember(scope_id, entry)
+            for content in experience:
+                api.publish_experience(scope_id, content)
+        return current
 
 
 def fill_conversations(port: int, conversations: Sequence[Sequence[str]]) -> list[str]:
     """Store the sentences of each conversation in a Scope of its own; the ids of the Scopes."""
-    api = Api(port)
     scopes = []
-    for number, sentences in enumerate(conversations):
-        scopes.append(api.create_scope(f"conversation {number}"))
-        for sentence in sentences:
-            api.remember(scopes[-1], Entry("fact", sentence))
+    with Api(port) as api:
+        for number, sentences in enumerate(conversations):
+            scopes.append(api.create_scope(f"conversation {number}"))
+            for sentence in sentences:
+                api.remember(scopes[-1], Entry("fact", sentence))
     return scopes
 
 

@@ -22,10 +22,10 @@ def measure_remember(
     source = entries(SEED)
     samples: list[list[list[float]]] = [[] for _ in databases]
     with ExitStack() as stack:
-        apis = [
-            Api(stack.enter_context(running_sidecar(each.path, folder / f"{each.path.stem}.log")).port)
-            for each in databases
+        servers = [
+            stack.enter_context(running_sidecar(each.path, folder / f"{each.path.stem}.log")) for each in databases
         ]
+        apis = [stack.enter_context(Api(server.port)) for server in servers]
         for number in range(rounds):
             told(f"remember, round {number + 1} of {rounds}")
             for at, api in enumerate(apis):

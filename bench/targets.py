@@ -132,5 +132,5 @@ CORE_CHECKS = (
     Bound("assembler, bodies of 200 KB : 8 KB, worst text", 2, "", _assembler_growth),
     Bound("recall in one Scope, 20,000 : 1,000 entries", 10, "", lambda r: _recall_growth(r, *CHECKED_ENTRIES)),
 )
-"""With `PREPARE_CHECKS` what continuous integration refuses: several times worse than the targets, so that a change of the
-code, not a busy machine, is the cause."""
+"""With `PREPARE_CHECKS` what continuous integration refuses: several times worse than the targets, so that a change of
+the code, not a busy machine, is the cause."""

@@ -43,13 +43,16 @@ trap 'exit 143' TERM
 container() { "${compose[@]}" ps -q "$1"; }
 
 wait_until_healthy() {
-  for _ in $(seq 240); do
-    status=$(docker inspect -f '{{.State.Health.Status}}' "$(container "$1")")
+  id=$(container "$1")
+  give_up=$((SECONDS + 120))
+  while [ "$SECONDS" -lt "$give_up" ]; do
+    read -r status restarts <<<"$(docker inspect -f '{{.State.Health.Status}} {{.RestartCount}}' "$id")"
     if [ "$status" = healthy ]; then return; fi
+    if [ "$restarts" -gt 4 ]; then break; fi
     sleep 0.5
   done
-  echo "$1 is $status after two minutes:"
-  docker inspect -f '{{range .State.Health.Log}}{{.Output}}{{end}}' "$(container "$1")" | tail -n 5
+  echo "$1 is $status and was started $((restarts + 1)) times; its last health checks said:"
+  docker inspect -f '{{range .State.Health.Log}}{{.Output}}{{end}}' "$id" | tail -n 5
   return 1
 }
 

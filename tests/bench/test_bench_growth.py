@@ -72,7 +72,7 @@ async def test_remembering_what_is_there_takes_no_more_steps_in_a_large_scope(fo
     steps = {}
     for count in (FEW, MANY):
         async with filled(folder, count) as storage:
-            known = list(islice(entries(seed=1), 50))
+            known = list(islice(entries(seed=1), count - 50, count))
 
             async def write(storage: SqlStorage = storage, known: list[Entry] = known) -> None:
                 for entry in known:

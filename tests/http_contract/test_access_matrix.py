@@ -161,6 +161,17 @@ def test_a_refusal_is_the_same_whether_or_not_the_scope_exists(guarded: Sidecar,
     assert all(refusal == refusals[0] for refusal in refusals)
 
 
+@pytest.mark.parametrize("fields", [{}, {"assembly": {}}, {"assembly": {"sections": []}}], ids=str)
+def test_prepare_refuses_alike_whatever_it_selects(guarded: Sidecar, admin: Api, fields: Json) -> None:
+    here = world(guarded, admin)
+    refusals = [
+        told(here.caller.post("/v1/context/prepare", scope_id=scope, query="q", **fields))
+        for scope in (here.own, here.referenced, here.foreign, here.unknown)
+    ]
+    assert refusals[0][0] == 403
+    assert all(refusal == refusals[0] for refusal in refusals)
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_not_found_is_told_to_those_alone_who_may_do_the_operation(guarded: Sidecar, admin: Api, role: str) -> None:
     caller = caller_with(guarded, admin, ("*", role))

@@ -1,0 +1,177 @@
+"""Whatever an embedding provider does, no request gives a wrong or an empty answer because of it."""
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+import pytest
+import structlog
+
+from service import inference
+from tests.api.application import assert_error
+from tests.inference.calls import failures, found, prepare, remember, search
+from tests.inference.conftest import Serve, embedding_settings
+from tests.inference.provider import (
+    DIMENSION,
+    Fault,
+    Provider,
+    breaks_off,
+    changes,
+    drips,
+    hangs,
+    never_ends,
+    resets,
+    sends,
+)
+
+
+def each(change: Any) -> Fault:
+    """Changes every vector of the right answer."""
+    return changes(
+        lambda answer: {"data": [{**item, "embedding": change(item["embedding"])} for item in answer["data"]]}
+    )
+
+
+def first_value(literal: str) -> Fault:
+    """Puts a JSON literal where the first value of each vector stood."""
+
+    async def fault(writer: asyncio.StreamWriter, answer: Any) -> None:
+        changed = {"data": [{**item, "embedding": ["MARK", *item["embedding"][1:]]} for item in answer["data"]]}
+        await sends(json.dumps(changed).replace('"MARK"', literal).encode())(writer, answer)
+
+    return fault
+
+
+TIMEOUT = (503, "inference_timeout")
+UNAVAILABLE = (503, "inference_unavailable")
+SENSELESS = (500, "internal_error")
+
+FAULTS: list[tuple[str, Fault, tuple[int, str]]] = [
+    ("hangs", hangs, TIMEOUT),
+    ("drips", drips, TIMEOUT),
+    ("resets", resets, UNAVAILABLE),
+    ("breaks off", breaks_off, UNAVAILABLE),
+    ("401", sends(b'{"error":"no"}', "401 Unauthorized"), UNAVAILABLE),
+    ("429", sends(b"{}", "429 Too Many Requests", "Retry-After: 60"), UNAVAILABLE),
+    ("500", sends(b"{}", "500 Internal Server Error"), UNAVAILABLE),
+    ("redirect", sends(b"", "307 Temporary Redirect", "Location: /v1/embeddings"), UNAVAILABLE),
+    ("204", sends(b"", "204 No Content"), UNAVAILABLE),
+    ("an empty body", sends(b""), SENSELESS),
+    ("HTML", sends(b"<html>Sign in</html>", kind="text/html"), SENSELESS),
+    ("no JSON", sends(b'{"data":['), SENSELESS),
+    ("other JSON", sends(b'{"result":[]}'), SENSELESS),
+    ("an array", sends(b"[]"), SENSELESS),
+    ("not UTF-8", sends(b'{"data":[{"index":0,"embedding":[1,0,0,0],"x":"\xff"}]}'), SENSELESS),
+    ("deep", sends(b"[" * 100_000), SENSELESS),
+    ("compressed", sends(b"\x1f\x8b\x08\x00", "200 OK", "Content-Encoding: gzip"), SENSELESS),
+    ("huge", never_ends, SENSELESS),
+    ("no vectors", changes(lambda answer: {"data": []}), SENSELESS),
+    ("fewer vectors", changes(lambda answer: {"data": answer["data"][1:]}), SENSELESS),
+    ("more vectors", changes(lambda answer: {"data": [*answer["data"], {**answer["data"][0], "index": 99}]}), SENSELESS),
+    ("one twice", changes(lambda answer: {"data": [{**item, "index": 1} for item in answer["data"]]}), SENSELESS),
+    ("shorter", each(lambda vector: vector[:-1]), SENSELESS),
+    ("longer", each(lambda vector: [*vector, 0.5]), SENSELESS),
+    ("empty", each(lambda vector: []), SENSELESS),
+    ("zero", each(lambda vector: [0.0] * DIMENSION), SENSELESS),
+    ("base64", each(lambda vector: "AACAPw=="), SENSELESS),
+    ("NaN", first_value("NaN"), SENSELESS),
+    ("Infinity", first_value("Infinity"), SENSELESS),
+    ("out of range", first_value("1e999"), SENSELESS),
+    ("null", first_value("null"), SENSELESS),
+    ("text", first_value('"1"'), SENSELESS),
+    ("true", first_value("true"), SENSELESS),
+]
+
+
+@pytest.mark.parametrize(("fault", "expected"), [pytest.param(*rest, id=name) for name, *rest in FAULTS])
+async def test_a_fault_costs_no_write_and_no_answer(
+    serve: Serve, embedder: Provider, fault: Fault, expected: tuple[int, str]
+) -> None:
+    async with serve(**embedding_settings(embedder)) as client:
+        await remember(client, "The car is parked.")
+        embedder.fault = fault
+        await remember(client, "An automobile needs oil.")
+        assert (await failures(client))[expected[1], "write"] == 1
+
+        # Text ranking alone, and it says so.
+        answer = (await search(client, "automobile oil")).json()
+        assert (answer["mode"], [hit["text"] for hit in answer["hits"]]) == ("fts", ["An automobile needs oil."])
+        assert answer["hits"][0]["matched_by"] == ["fts"]
+        prepared = (await prepare(client, "automobile oil")).json()
+        assert prepared["status"] == "ready"
+        assert "An automobile needs oil." in prepared["content"]
+        assert "The car is parked." not in prepared["content"]
+        assert (await failures(client))[expected[1], "query"] == 2
+
+        # Who asks for vectors is told that there are none now.
+        for mode in ("vector", "hybrid"):
+            assert_error(await search(client, "automobile oil", mode), *expected)
+        assert (await search(client, "automobile", "fts")).json()["mode"] == "fts"
+
+        ready = await client.get("/health/ready")
+        assert (ready.status_code, ready.json()["status"]) == (200, "degraded")
+        assert expected[1] in ready.json()["checks"]["embedding_provider"]
+
+        embedder.fault = None
+        assert (await search(client, "automobile", "hybrid")).status_code == 200
+        assert (await client.get("/health/ready")).json()["status"] == "ready"
+
+
+async def test_a_provider_that_refuses_connections_is_unavailable(serve: Serve, embedder: Provider) -> None:
+    async with serve(**embedding_settings(embedder)) as client:
+        await embedder.stop()
+        await remember(client, "The car is parked.")
+        assert await found(client, "car parked") == ["The car is parked."]
+        assert_error(await search(client, "car", "hybrid"), *UNAVAILABLE)
+
+
+async def test_a_text_without_a_vector_gets_one_with_the_next_write(serve: Serve, embedder: Provider) -> None:
+    async with serve(**embedding_settings(embedder)) as client:
+        embedder.fault = resets
+        await remember(client, "An automobile needs oil.")
+        embedder.fault = None
+        assert await found(client, "vehicle", "vector") == []
+        await remember(client, "A boat needs wind.")
+        assert (await found(client, "vehicle", "vector"))[0] == "An automobile needs oil."
+
+
+async def test_after_a_failure_the_provider_rests_and_nobody_waits_for_it(
+    serve: Serve, embedder: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inference, "REST_S", 60.0)
+    async with serve(**embedding_settings(embedder)) as client:
+        embedder.fault = sends(b"", "429 Too Many Requests")
+        for number in range(5):
+            await remember(client, f"car {number}")
+            assert len(await found(client, "car")) == number + 1
+        assert len(embedder.asked) == 1
+        assert await failures(client) == {
+            ("inference_unavailable", "write"): 5,
+            ("inference_unavailable", "query"): 5,
+        }
+
+
+async def test_a_slow_provider_leaves_recall_its_time(serve: Serve, embedder: Provider) -> None:
+    """The provider may take 40 % of the recall deadline, whatever its own timeout is."""
+    settings = embedding_settings(embedder, inference_embedding_timeout_seconds=60.0)
+    async with serve(**settings, runtime_recall_timeout_seconds=0.5) as client:
+        await remember(client, "The car is parked.")
+        embedder.fault = hangs
+        prepared = await asyncio.wait_for(prepare(client, "car"), 5)
+        assert prepared.json()["status"] == "ready"
+
+
+async def test_the_key_goes_to_the_provider_and_nowhere_else(
+    serve: Serve, embedder: Provider, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with structlog.testing.capture_logs() as logs:
+        async with serve(**embedding_settings(embedder)) as client:
+            await remember(client, "secret car")
+            embedder.fault = sends(b"", "307 Temporary Redirect", "Location: http://127.0.0.1:9/elsewhere")
+            answer = await search(client, "secret car", "hybrid")
+    assert [headers["authorization"] for _, headers, _ in embedder.asked] == ["bearer k3y", "bearer k3y"]
+    said = answer.text + repr(logs) + caplog.text
+    assert "k3y" not in said
+    assert "secret car" not in said
