@@ -137,11 +137,11 @@ class SqlMemory:
         async def job(transaction: Transaction) -> MemoryChangesResponse:
             scope = await scope_key(transaction, scope_id)
             head = await read_head(transaction, scope)
+            if not head.exists:
+                return MemoryChangesResponse(memory=None, revisions=())
             since = head.revision - 1 if since_revision is None else since_revision
             if since > head.revision:
                 raise InvalidRequest.at("body", "since_revision", msg="must not be above the head revision")
-            if not head.exists:
-                return MemoryChangesResponse(memory=None, revisions=())
             return MemoryChangesResponse(
                 memory=head.ref(), revisions=await changes_between(transaction, scope, since, head.revision)
             )

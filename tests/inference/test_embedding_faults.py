@@ -3,15 +3,21 @@
 import asyncio
 import json
 import logging
+import math
 from typing import Any
 
+import httpx
 import pytest
 import structlog
 
+from adapters.embedding import OpenAIEmbedding
+from adapters.inference import inference_client
+from contracts.errors import ContextError
+from contracts.ports import VectorSpace
 from service import inference
 from tests.api.application import assert_error
 from tests.inference.calls import failures, found, prepare, remember, search
-from tests.inference.conftest import Serve, embedding_settings
+from tests.inference.conftest import TIMEOUT_S, Serve, embedding_settings
 from tests.inference.provider import (
     DIMENSION,
     Fault,
@@ -19,6 +25,7 @@ from tests.inference.provider import (
     breaks_off,
     changes,
     drips,
+    embedding,
     hangs,
     never_ends,
     resets,
@@ -43,6 +50,18 @@ def first_value(literal: str) -> Fault:
     return fault
 
 
+def stub_embedding(client: httpx.AsyncClient, running: Provider) -> OpenAIEmbedding:
+    """Two texts a request."""
+    return OpenAIEmbedding(
+        client,
+        base_url=running.url + "/",
+        api_key="k3y",
+        space=VectorSpace("stub", DIMENSION),
+        timeout_s=TIMEOUT_S,
+        batch_size=2,
+    )
+
+
 TIMEOUT = (503, "inference_timeout")
 UNAVAILABLE = (503, "inference_unavailable")
 SENSELESS = (500, "internal_error")
@@ -62,7 +81,7 @@ FAULTS: list[tuple[str, Fault, tuple[int, str]]] = [
     ("no JSON", sends(b'{"data":['), SENSELESS),
     ("other JSON", sends(b'{"result":[]}'), SENSELESS),
     ("an array", sends(b"[]"), SENSELESS),
-    ("not UTF-8", sends(b'{"data":[{"index":0,"embedding":[1,0,0,0],"x":"\xff"}]}'), SENSELESS),
+    ("not UTF-8", sends(b'{"data":"\xff"}'), SENSELESS),
     ("deep", sends(b"[" * 100_000), SENSELESS),
     ("compressed", sends(b"\x1f\x8b\x08\x00", "200 OK", "Content-Encoding: gzip"), SENSELESS),
     ("huge", never_ends, SENSELESS),
@@ -85,6 +104,50 @@ FAULTS: list[tuple[str, Fault, tuple[int, str]]] = [
 
 
 @pytest.mark.parametrize(("fault", "expected"), [pytest.param(*rest, id=name) for name, *rest in FAULTS])
+async def test_a_wrong_answer_is_an_error_and_is_asked_for_once(
+    embedder: Provider, fault: Fault, expected: tuple[int, str]
+) -> None:
+    embedder.fault = fault
+    async with inference_client() as client:
+        asked = stub_embedding(client, embedder)
+        with pytest.raises(ContextError) as failed:
+            await asked.embed(["car", "ship"])
+        assert (failed.value.status, failed.value.code) == expected
+        assert len(embedder.asked) == 1
+
+
+async def test_vectors_come_in_the_order_of_the_texts_in_batches_and_at_unit_length(embedder: Provider) -> None:
+    texts = ["car", "ship", "database", "car car", "nothing"]
+    async with inference_client() as client:
+        vectors = await stub_embedding(client, embedder).embed(texts)
+    assert [request["input"] for _, _, request in embedder.asked] == [texts[:2], texts[2:4], texts[4:]]
+    assert {request["model"] for _, _, request in embedder.asked} == {"stub"}
+    assert {path for path, _, _ in embedder.asked} == {"/v1/embeddings"}
+    for text, vector in zip(texts, vectors, strict=True):
+        length = math.sqrt(sum(value * value for value in embedding(text)))
+        assert vector == pytest.approx([value / length for value in embedding(text)])
+
+
+async def test_values_of_any_size_are_brought_to_unit_length(embedder: Provider) -> None:
+    embedder.answer = lambda request: {"data": [{"index": 0, "embedding": [3e300, 4e300, 0, 0]}]}
+    async with inference_client() as client:
+        assert await stub_embedding(client, embedder).embed(["x"]) == (pytest.approx((0.6, 0.8, 0, 0)),)
+
+
+async def test_a_long_text_is_cut_to_its_beginning_and_end(embedder: Provider) -> None:
+    async with inference_client() as client:
+        await stub_embedding(client, embedder).embed(["汉" * 4000 + "end"])
+    ((sent,),) = (request["input"] for _, _, request in embedder.asked)
+    assert len(sent.encode()) <= 8192
+    assert sent.startswith("汉汉")
+    assert sent.endswith("汉end")
+    assert "\ufffd" not in sent
+
+
+OF_EACH_KIND = [fault for fault in FAULTS if fault[0] in ("hangs", "resets", "401", "fewer vectors", "NaN", "HTML")]
+
+
+@pytest.mark.parametrize(("fault", "expected"), [pytest.param(*rest, id=name) for name, *rest in OF_EACH_KIND])
 async def test_a_fault_costs_no_write_and_no_answer(
     serve: Serve, embedder: Provider, fault: Fault, expected: tuple[int, str]
 ) -> None:
