@@ -155,7 +155,7 @@ async def test_a_held_lock_ends_in_a_bounded_wait_and_readers_go_on(
     async with scope_locked_elsewhere(database_url, scope_id):
         asked = time.monotonic()
         assert await found(storage, scope_id, "needle") == ["needle"]
-        assert time.monotonic() - asked < 1
+        assert time.monotonic() - asked < 2
         with pytest.raises(RuntimeNotReady) as refused:
             await remember(storage, scope_id, "never stored")
         assert time.monotonic() - asked < attempts.RETRY_FOR_S + attempts.LOCK_WAIT_S + 2
@@ -184,7 +184,7 @@ async def test_a_request_for_which_no_connection_becomes_free_is_told_when_to_co
         results = await asyncio.gather(
             found(storage, scope_id, "x"), remember(storage, scope_id, "x"), return_exceptions=True
         )
-        assert 0.4 < time.monotonic() - asked < 1.5
+        assert 0.4 < time.monotonic() - asked < 1.8
         for refused in results:
             assert isinstance(refused, RuntimeNotReady)
             assert int(refused.headers["Retry-After"]) >= 1

@@ -228,7 +228,8 @@ async def test_a_slow_provider_leaves_recall_its_time(serve: Serve, embedder: Pr
 async def test_the_key_goes_to_the_provider_and_nowhere_else(
     serve: Serve, embedder: Provider, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG)
+    for name in ("httpx", "httpcore"):
+        caplog.set_level(logging.DEBUG, logger=name)
     with structlog.testing.capture_logs() as logs:
         async with serve(**embedding_settings(embedder)) as client:
             await remember(client, "secret car")

@@ -65,7 +65,7 @@ async def test_the_nearest_are_those_with_the_largest_inner_product() -> None:
 
 async def test_in_a_large_scope_signs_choose_what_is_compared_and_lose_little() -> None:
     """Texts of one subject lie around its centre, as embeddings do."""
-    dimension, count = 512, 2000
+    dimension, count = 256, 1500
     assert count * dimension > EXACT_PRODUCTS
     numbers = random.Random(2)
     centres = [[numbers.gauss(0, 1) for _ in range(dimension)] for _ in range(20)]

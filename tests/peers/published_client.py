@@ -8,7 +8,7 @@ import sys
 import typing
 
 import httpx
-from powercontext.client import PowerContextClient
+from powercontext.client import PowerContextClient  # type: ignore[import-not-found]  # of another environment
 
 
 def request(method: str, **fields: object) -> object:
@@ -58,15 +58,11 @@ async def drive(client: PowerContextClient, base_url: str) -> None:
     revised = await call(
         "revise_memory_entry", scope_id=scope_id, citation=citation, kind="fact", text=text + " Always."
     )
-    await call(
-        "retire_memory_entry", scope_id=scope_id, citation=revised.entry.citation.model_dump(mode="json")
-    )
+    await call("retire_memory_entry", scope_id=scope_id, citation=revised.entry.citation.model_dump(mode="json"))
     assert (await call("get_memory_entry", scope_id=scope_id, citation=citation)).text == text
 
     proposal = {"situation": "s", "action": "a", "outcome": "o", "lesson": "Always regenerate the client."}
-    candidate = await call(
-        "propose_experience", scope_id=scope_id, proposal=proposal, source_refs=[], artifact_refs=[]
-    )
+    candidate = await call("propose_experience", scope_id=scope_id, proposal=proposal, source_refs=[], artifact_refs=[])
     listed = await call("list_artifact_candidates", scope_id=scope_id)
     assert [each.candidate_id for each in listed.candidates] == [candidate.candidate_id]
     got = await call("get_artifact_candidate", scope_id=scope_id, candidate_id=candidate.candidate_id)
@@ -86,9 +82,9 @@ async def drive(client: PowerContextClient, base_url: str) -> None:
     assert head.revision == 1
     exact = await client.get_artifact_revision(scope_id, "experience", artifact["artifact_id"], 1)
     assert exact.content_digest == head.content_digest
-    assert await client.get_artifact(
-        scope_id, "experience", artifact["artifact_id"], if_none_match='"revision:1"'
-    ) is None
+    assert (
+        await client.get_artifact(scope_id, "experience", artifact["artifact_id"], if_none_match='"revision:1"') is None
+    )
     memory = await client.get_artifact(scope_id, "memory", "memory")
     assert memory.revision == 3
     await call("list_artifacts", scope_id, "experience")
@@ -100,9 +96,7 @@ async def drive(client: PowerContextClient, base_url: str) -> None:
         body = {"family": "topic-memory", "content": detail}
         assert (await plain.post(f"/v1/scopes/{scope_id}/artifacts", json=body)).status_code == 201
     topics = await call("search_topic_memory", scope_id=scope_id, query="clients")
-    read = await call(
-        "get_topic_memory", scope_id=scope_id, artifact=topics.hits[0].artifact.model_dump(mode="json")
-    )
+    read = await call("get_topic_memory", scope_id=scope_id, artifact=topics.hits[0].artifact.model_dump(mode="json"))
     assert read.detail == "make api-generate"
     print("all ok")
 

@@ -1,4 +1,4 @@
-"""What prepare reads, watched at its ports: only the selected families, all Scopes of them, and never a partial result."""
+"""What prepare reads, watched at its ports: only selected families, all their Scopes, never a partial result."""
 
 import asyncio
 import threading
@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from adapters.sql.storage import SqlStorage
+from contracts.access import Grant, Principal
 from contracts.errors import ContextError, Forbidden, InternalError, InvalidRequest, RuntimeNotReady, ScopeNotFound
 from contracts.memory import RememberRequest
 from contracts.ports import QueryVector, ScopeKey
@@ -58,7 +59,12 @@ def spies(runtime: Runtime, storage: SqlStorage) -> dict[str, Spy]:
         "profile": Spy(storage.profile_recall),
         "topic_memory": Spy(storage.topic_memory_recall),
     }
-    runtime.sources = RecallSources(**spies)
+    runtime.sources = RecallSources(
+        memory=spies["memory"],
+        experience=spies["experience"],
+        profile=spies["profile"],
+        topic_memory=spies["topic_memory"],
+    )
     return spies
 
 
@@ -215,7 +221,7 @@ async def test_in_process_prepare_refuses_an_illegal_scope_id(runtime: Runtime, 
 
 
 async def test_the_three_forms_of_a_bad_sum_and_a_repeat_name_their_place(runtime: Runtime) -> None:
-    assembly = {
+    assembly: dict[str, Any] = {
         "sections": [
             {"family": "memory", "limit": 8},
             {"family": "profile", "limit": 8},
@@ -241,7 +247,8 @@ async def test_a_server_below_eight_entries_refuses_the_default_sections_and_not
 
 
 async def test_an_unknown_scope_is_not_found_even_when_nothing_is_selected(runtime: Runtime) -> None:
-    for assembly in (msgspec.UNSET, {}, {"sections": []}):
+    forms: list[Any] = [msgspec.UNSET, {}, {"sections": []}]
+    for assembly in forms:
         with pytest.raises(ScopeNotFound):
             await runtime.context.for_scope("unknown").prepare("needle", assembly=assembly)
 
@@ -260,8 +267,6 @@ async def test_an_unknown_scope_is_not_found_even_when_nothing_is_selected(runti
 async def test_a_reference_that_may_not_be_read_refuses_what_would_read_it_before_any_candidate_is_read(
     runtime: Runtime, spies: dict[str, Spy], sections: list[Any] | None, error: type[ContextError] | None
 ) -> None:
-    from contracts.access import Grant, Principal
-
     caller = Caller(Principal(type="user", id="u"), (Grant(scope_id="current", role="viewer"),))
     body = {"scope_id": "current", "query": "needle"}
     if sections is not None:

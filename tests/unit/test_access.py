@@ -1,5 +1,7 @@
 """Principals, roles and the token cache."""
 
+from collections.abc import Callable
+
 import pytest
 
 from contracts.access import Grant, Principal, Role
@@ -14,13 +16,17 @@ ROLE_TABLE: dict[Role, set[Action]] = {
 }
 
 
+def _nothing() -> None:
+    pass
+
+
 class TokenStore:
     """The one method of the port that authentication uses, with a look counted and a pause where one is wanted."""
 
     def __init__(self) -> None:
         self.known: dict[bytes, tuple[Principal, tuple[Grant, ...]]] = {}
         self.looks = 0
-        self.during_look = lambda: None
+        self.during_look: Callable[[], None] = _nothing
 
     async def authenticate(self, digest: bytes) -> tuple[Principal, tuple[Grant, ...]] | None:
         self.looks += 1
