@@ -89,7 +89,7 @@ class SqliteEngine:
         connections: list[aiosqlite.Connection] = []
         try:
             for _ in range(2):
-                connection = await aiosqlite.connect(path, isolation_level=None, cached_statements=512)
+                connection = await _connected(path)
                 connections.append(connection)
                 for pragma in _PRAGMAS:
                     await connection.execute_fetchall(pragma)
@@ -161,6 +161,17 @@ class SqliteEngine:
                 answer.set_exception(_translate(outcome))
             else:
                 answer.set_result(outcome[0])
+
+
+async def _connected(path: Path) -> aiosqlite.Connection:
+    """A connection with its thread. Raises sqlite3.Error."""
+    connecting = aiosqlite.connect(path, isolation_level=None, cached_statements=512)
+    try:
+        return await connecting
+    except sqlite3.Error:
+        # aiosqlite tells its thread to stop but does not wait: it would answer to an event loop that has ended.
+        await asyncio.to_thread(connecting._thread.join, 1)  # noqa: SLF001  # no public way
+        raise
 
 
 async def _on_thread(connection: aiosqlite.Connection, function: Callable[..., T], *args: Any) -> T:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
-import yaml
 from litestar.handlers import HTTPRouteHandler
 
 from contracts.artifacts import ExperienceContent, ProfileContent, TopicMemoryContent
@@ -64,23 +63,16 @@ _BY_FAMILY = {
 }
 
 
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # which of the two is built in
-    """Writes everything out: readers of the document should not have to follow YAML anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
 class Document:
-    """The document in its three forms, each made once."""
+    """The document in its three forms. It is made when it is first read: most servers are never asked for it."""
 
-    def __init__(self, content: dict[str, Any]) -> None:
-        self.content = content
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        return _content()
 
     @cached_property
     def _yaml(self) -> bytes:
-        text: str = yaml.dump(self.content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-        return text.encode()
+        return _to_yaml(self.content)
 
     def yaml(self) -> bytes:
         return self._yaml
@@ -94,6 +86,10 @@ class Document:
 
 def document() -> Document:
     """The document of all routes."""
+    return Document()
+
+
+def _content() -> dict[str, Any]:
     operations = declared_operations(ROUTES)
     kinds = [ErrorEnvelope, ExperienceContent, ProfileContent, TopicMemoryContent]
     kinds += [kind for each in operations for kind in (each.body, *_answers(each)) if kind not in (None, str, dict)]
@@ -117,7 +113,20 @@ def document() -> Document:
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }
-    return Document(json.loads(json.dumps(content)))  # defaults of fields are tuples
+    plain: dict[str, Any] = json.loads(json.dumps(content))  # defaults of fields are tuples
+    return plain
+
+
+def _to_yaml(content: dict[str, Any]) -> bytes:
+    """Everything is written out: readers of the document should not have to follow YAML anchors."""
+    import yaml  # noqa: PLC0415  # 1 MB and a twentieth of the start, for this document alone
+
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # which of the two is built in
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return text.encode()
 
 
 def declared_operations(routes: tuple[HTTPRouteHandler, ...]) -> tuple[Operation, ...]:
