@@ -55,9 +55,7 @@ class QueryVector(Struct, frozen=True):
 class MemoryRecall(Protocol):
     """Ranked live Memory entries of one Scope."""
 
-    async def recall(
-        self, scope: ScopeKey, query: str, limit: int, vector: QueryVector | None = None
-    ) -> MemoryGroup:
+    async def recall(self, scope: ScopeKey, query: str, limit: int, vector: QueryVector | None = None) -> MemoryGroup:
         """At most `limit` hits, best first, and the head revision of the same snapshot.
 
         With the query's vector, text ranking and vector ranking are fused.

@@ -89,8 +89,8 @@ async def test_vectors_leave_with_their_text_and_with_their_scope(
     await storage.vectors.prepare(SPACE)
     before = await stored(storage)
     for scope in (scope_id, other_scope_id):
-        for text in ("kept", "erased"):
-            citation = await remember(storage, scope, text)
+        await remember(storage, scope, "kept")
+        citation = await remember(storage, scope, "erased")
         await embed(storage, scope, [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])
         await storage.memory.erase(scope, citation.entry_id, None)
     assert await stored(storage) == before + 2

@@ -161,8 +161,8 @@ async def test_one_prepare_asks_for_one_vector_however_many_scopes_it_reads(serv
         assert "An automobile of r1" in prepared["content"]
         assert "An automobile of r2" in prepared["content"]
         assert len(embedder.asked) == asked + 1
-        for assembly in ({"sections": []}, {"sections": [{"family": "profile", "limit": 1}]}):
-            await prepare(client, "vehicle", assembly)
+        await prepare(client, "vehicle", {"sections": []})
+        await prepare(client, "vehicle", {"sections": [{"family": "profile", "limit": 1}]})
         assert len(embedder.asked) == asked + 1
 
 
@@ -205,9 +205,7 @@ async def test_vectors_of_another_model_or_dimension_are_noticed_and_left_alone_
             assert len(embedder.asked) == asked
     assert stored_vectors(tmp_path / "context.db") == 1
 
-    settings = Settings(
-        database_url=database_url, **embedding_settings(embedder, inference_embedding_model="other")
-    )
+    settings = Settings(database_url=database_url, **embedding_settings(embedder, inference_embedding_model="other"))
     storage = await open_storage(database_url)
     try:
         await storage.check()

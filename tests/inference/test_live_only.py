@@ -37,6 +37,7 @@ from contracts.memory import (
     RememberRequest,
     RetireEntryRequest,
     ReviseEntryRequest,
+    SearchMode,
 )
 from contracts.ports import Vector, VectorSpace
 from contracts.review import ApproveCandidateRequest, ProposeExperienceRequest, RejectCandidateRequest
@@ -235,8 +236,9 @@ async def live_world(seed: int, path: Path, *, with_vectors: bool) -> None:
                     tasks.create_task(writer(world))
                 tasks.create_task(reader(world))
                 tasks.create_task(reader(world))
-            for mode in ("fts", "vector") if with_vectors else ("fts",):
-                request = MemorySearchRequest(scope_id="s", query="needle", limit=50, mode=mode)  # type: ignore[arg-type]
+            modes: list[SearchMode] = ["fts", "vector"] if with_vectors else ["fts"]
+            for mode in modes:
+                request = MemorySearchRequest(scope_id="s", query="needle", limit=50, mode=mode)
                 hits = (await runtime.memory.search(request)).hits
                 entries = (await runtime.memory.entries(ListEntriesRequest(scope_id="s"))).entries
                 # Nothing that lives was lost on the way either.

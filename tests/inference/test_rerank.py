@@ -224,7 +224,7 @@ async def test_long_candidates_are_cut_to_what_could_be_shown(reranker: Provider
 
 
 @pytest.mark.parametrize(
-    ("content", "expected"), [("[]", ()), ("[1, true, 2.0, null, \"3\", [4], 0]", (1, 0)), ("```json\n[1]\n```", (1,))]
+    ("content", "expected"), [("[]", ()), ('[1, true, 2.0, null, "3", [4], 0]', (1, 0)), ("```json\n[1]\n```", (1,))]
 )
 def test_what_is_no_integer_picks_nothing(content: str, expected: tuple[int, ...]) -> None:
     assert parse_picks(content) == expected
