@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 from bench.assembler import measure_assembler
 from bench.data import Data, build_data, entries
+from bench.environments import ROOT, InstallError, peer_environment, python_of, runtime_environment
 from bench.figures import median
 from bench.fill import Api, fill_conversations, fill_over_http
 from bench.load import Generator
 from bench.locomo import FILE, Conversation, read_conversations
 from bench.machine import describe_machine
 from bench.modes import DEFAULT_MODE, EMPTY_MODE, MODES
-from bench.peer import installed_peer, running_peer
+from bench.peer import running_peer
 from bench.prepare import Plan, Target, WrongAnswer, measure_prepare
 from bench.processes import Server, StartError
 from bench.recall import Database, fill_database, measure_recall
@@ -29,8 +30,6 @@ from bench.remember import SEED, measure_remember, remember_cell
 from bench.report import markdown, publish, write_json
 from bench.results import PrepareCell, RecallCell, RememberCell, Results, Started
 from bench.servers import PEER, running_floor, running_sidecar
-
-ROOT = Path(__file__).parents[1]
 
 
 class Sizes(NamedTuple):
@@ -94,12 +93,18 @@ def main() -> int:
     options = _options()
     sizes = QUICK if options.quick else FULL
     conversations = _conversations(options.data)
-    peer = installed_peer() if options.peer else None
+    try:
+        say("environments: installing what is not in the cache folder yet")
+        python = python_of(runtime_environment())
+        peer = peer_environment() if options.peer else None
+    except InstallError as error:
+        say(f"bench: {error}")
+        return 1
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
         try:
-            http = _measure_http(folder, sizes, conversations, peer)
-            remember, recall = _measure_storage(folder, sizes, large=options.large)
+            http = _measure_http(folder, sizes, conversations, python, peer)
+            remember, recall = _measure_storage(folder, sizes, python, large=options.large)
         except (StartError, WrongAnswer) as error:
             say(f"bench: {error}")
             return 1
@@ -133,11 +138,15 @@ def _options() -> Namespace:
     parser.add_argument("--peer", action="store_true", help="the published server too; installs it at the first time")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help=f"prepare over conversations too; holds {FILE}")
     parser.add_argument("--large", action="store_true", help="recall from 1,000,000 entries too; filling takes long")
-    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results" / "latest.json", help="the JSON file")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="JSON (bench/results/latest.json, quick.json if quick)"
+    )
     parser.add_argument(
         "--docs", type=Path, metavar="FOLDER", help="docs folder to publish in (docs, or none if quick)"
     )
     options = parser.parse_args()
+    if options.out is None:
+        options.out = ROOT / "bench" / "results" / ("quick.json" if options.quick else "latest.json")
     if options.docs is None and not options.quick:
         options.docs = ROOT / "docs"
     return options
@@ -153,16 +162,18 @@ def _conversations(folder: Path | None) -> list[Conversation]:
     return read_conversations(folder) if folder else []
 
 
-def _measure_http(folder: Path, sizes: Sizes, conversations: list[Conversation], peer: Path | None) -> _Http:
+def _measure_http(
+    folder: Path, sizes: Sizes, conversations: list[Conversation], python: str, peer: Path | None
+) -> _Http:
     data = build_data(**sizes.data)
     with ExitStack() as stack:
         generator = stack.enter_context(Generator())
-        started = _measure_starts(folder, sizes.starts)
+        started = _measure_starts(folder, sizes.starts, python)
         database = folder / "prepare.db"
         servers = [
-            stack.enter_context(running_sidecar(database, folder / "sidecar.log")),
-            stack.enter_context(running_sidecar(database, folder / "sidecar-2.log", workers=2)),
-            stack.enter_context(running_floor(folder / "floor.log")),
+            stack.enter_context(running_sidecar(database, folder / "sidecar.log", python=python)),
+            stack.enter_context(running_sidecar(database, folder / "sidecar-2.log", workers=2, python=python)),
+            stack.enter_context(running_floor(folder / "floor.log", python=python)),
         ]
         filled = [servers[0]]
         if peer is not None:
@@ -213,16 +224,16 @@ def _started(server: Server, ready_s: float | None, at_ready: dict[str, float], 
     )
 
 
-def _measure_starts(folder: Path, times: int) -> dict[str, float]:
+def _measure_starts(folder: Path, times: int, python: str) -> dict[str, float]:
     """Median seconds from start to ready, the sidecar on a database that is there."""
     database = folder / "start.db"
     found: dict[str, list[float]] = {}
     for number in range(-1, times):
         say(f"start to ready, {number + 1} of {times}")
         for context in (
-            running_sidecar(database, folder / "start.log"),
-            running_sidecar(database, folder / "start-2.log", workers=2),
-            running_floor(folder / "start-floor.log"),
+            running_sidecar(database, folder / "start.log", python=python),
+            running_sidecar(database, folder / "start-2.log", workers=2, python=python),
+            running_floor(folder / "start-floor.log", python=python),
         ):
             with context as server:
                 if number >= 0:  # the first sets the database up and reads the files into memory
@@ -251,13 +262,15 @@ def _locomo(server: Server, scopes: list[str], conversations: list[Conversation]
     return Target(server, asked)
 
 
-def _measure_storage(folder: Path, sizes: Sizes, *, large: bool) -> tuple[list[RememberCell], list[RecallCell]]:
+def _measure_storage(
+    folder: Path, sizes: Sizes, python: str, *, large: bool
+) -> tuple[list[RememberCell], list[RecallCell]]:
     databases: list[Database] = [fill_database(folder, count, 1, say) for count in sizes.one_scope]
     asked = [*databases, *([fill_database(folder, *LARGE, say)] if large else [])]
     recall = measure_recall(asked, sizes.recall_rounds, sizes.recall_calls, say)
     written = [each for each in databases if each.entries in sizes.remember_at]
     rounds = 2 if sizes.remember_calls < 100 else 5
-    return measure_remember(written, folder, rounds, sizes.remember_calls // rounds, say), recall
+    return measure_remember(written, folder, python, rounds, sizes.remember_calls // rounds, say), recall
 
 
 if __name__ == "__main__":

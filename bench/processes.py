@@ -88,8 +88,8 @@ def free_port() -> int:
 
 
 def _own_environment() -> dict[str, str]:
-    """Without the settings of a developer's own server."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("POWERCONTEXT_")}
+    """Without what a developer has set for Python and for servers of the same family."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("POWERCONTEXT_", "PYTHON"))}
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, path: str, until: float, log: Path) -> None:

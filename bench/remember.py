@@ -16,14 +16,15 @@ SEED = 1_000_003  # of no database that is filled, so that nothing is an identic
 
 
 def measure_remember(
-    databases: Sequence[Database], folder: Path, rounds: int, calls: int, told: Callable[[str], None]
+    databases: Sequence[Database], folder: Path, python: str, rounds: int, calls: int, told: Callable[[str], None]
 ) -> list[RememberCell]:
     """One sidecar on each database of one Scope; rounds of `calls` writes take turns."""
     source = entries(SEED)
     samples: list[list[list[float]]] = [[] for _ in databases]
     with ExitStack() as stack:
         servers = [
-            stack.enter_context(running_sidecar(each.path, folder / f"{each.path.stem}.log")) for each in databases
+            stack.enter_context(running_sidecar(each.path, folder / f"{each.path.stem}.log", python=python))
+            for each in databases
         ]
         apis = [stack.enter_context(Api(server.port)) for server in servers]
         for number in range(rounds):

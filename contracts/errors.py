@@ -99,7 +99,10 @@ class Unauthorized(CallerError):
 class Forbidden(CallerError):
     status = 403
     code = "forbidden"
-    default_message = "The caller has no permission for this operation."
+    default_message = (
+        "The caller has no permission for this operation on every Scope that it involves;"
+        " prepare involves the Context References too."
+    )
 
 
 class NotFound(CallerError):

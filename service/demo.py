@@ -75,7 +75,7 @@ async def show_sample(runtime: Runtime, say: Say, *, base_url: str, unix_socket:
     found = await runtime.memory.search(checked({**question, "limit": 1}, MemorySearchRequest))
     command = "curl -s" if unix_socket is None else f"curl -s --unix-socket {shlex.quote(unix_socket)}"
     if with_token:
-        command += ' -H "Authorization: Bearer $POWERCONTEXT_SERVER_AUTH_TOKEN"'
+        command += ' -H "Authorization: Bearer $TOKEN"'
 
     def curl(title: str, path: str, body: Mapping[str, Any] | None = None) -> None:
         parts = [command, shlex.quote(base_url + path)]
@@ -84,6 +84,9 @@ async def show_sample(runtime: Runtime, say: Say, *, base_url: str, unix_socket:
         say(f"\n# {title}\n{' '.join(parts)}")
 
     say("\nTry it from another terminal:")
+    if with_token:
+        say("\n# The token of POWERCONTEXT_SERVER_AUTH_TOKEN, or one that is made here:")
+        say("TOKEN=$(powercontext-sidecar token create demo --grant '*' admin)")
     curl("Is it ready?", "/health/ready")
     curl("The text above: assembly with its defaults", "/v1/context/prepare", {**question, "assembly": {}})
     curl("Chosen families, order and numbers", "/v1/context/prepare", {**question, "assembly": selection})

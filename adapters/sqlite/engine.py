@@ -81,7 +81,13 @@ class SqliteEngine:
         self._reader = reader
         self._waiting: list[tuple[Job[Any], asyncio.Future[Any]]] = []
         self._batches: set[asyncio.Task[None]] = set()
-        self.last_write_failed = False
+        self._write_failed = False
+        self._file = _identity(path)
+
+    @property
+    def last_write_failed(self) -> bool:
+        """As the protocol says; a file that was moved or deleted counts before anybody writes to it."""
+        return self._write_failed or not self._in_place()
 
     @classmethod
     async def open(cls, path: Path) -> "SqliteEngine":
@@ -114,12 +120,18 @@ class SqliteEngine:
         return await answer
 
     async def write(self, job: Job[T]) -> T:
+        def run(connection: sqlite3.Connection) -> T:
+            if not self._in_place():
+                # SQLite would go on writing into a file that no name leads to, and every write would be lost.
+                raise RuntimeNotReady("The database file was moved, replaced or deleted; restart the service.")
+            return _transact(connection, "BEGIN IMMEDIATE", job)
+
         try:
-            result = await self.on_writer(lambda connection: _transact(connection, "BEGIN IMMEDIATE", job))
+            result = await self.on_writer(run)
         except RuntimeNotReady:
-            self.last_write_failed = True
+            self._write_failed = True
             raise
-        self.last_write_failed = False
+        self._write_failed = False
         return result
 
     async def scrub(self) -> None:
@@ -142,6 +154,9 @@ class SqliteEngine:
         result: T = await _translated(_on_thread(self._writer, function))
         return result
 
+    def _in_place(self) -> bool:
+        return _identity(self.path) == self._file
+
     def _send_batch(self) -> None:
         batch, self._waiting = self._waiting, []
         task = asyncio.get_running_loop().create_task(self._run_batch(batch))
@@ -161,6 +176,15 @@ class SqliteEngine:
                 answer.set_exception(_translate(outcome))
             else:
                 answer.set_result(outcome[0])
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of the file; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 async def _connected(path: Path) -> aiosqlite.Connection:

@@ -7,7 +7,7 @@ import click
 
 from adapters.sql.storage import SqlStorage
 from service.cli.failure import CommandFailed
-from service.cli.opening import in_storage, opened_storage, settings_of_environment
+from service.cli.opening import in_storage, make_default_folder, opened_storage, settings_of_environment
 from service.inference import make_missing_vectors, opened_embedding
 
 
@@ -17,7 +17,7 @@ def migrate() -> None:
 
     Safe to repeat, and safe when several processes start at once: each migration runs once. Migrations only go forward;
     make a backup before an upgrade. POWERCONTEXT_SERVER_DATABASE_URL says which database; an SQLite file is made when
-    it is missing, its folder is not.
+    it is missing, its folder only when that is the default, ./data.
 
     \b
     Example:
@@ -31,6 +31,7 @@ def migrate() -> None:
         if not applied:
             click.echo("nothing to do: the database is current")
 
+    make_default_folder(settings_of_environment())
     in_storage(work)
 
 

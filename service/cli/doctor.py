@@ -74,9 +74,8 @@ async def _findings() -> AsyncIterator[Finding]:
 
 
 async def _embedding(settings: Settings, storage: SqlStorage) -> AsyncIterator[Finding]:
-    """Whether the embedding provider answers, and the stored vectors are all there and its own."""
+    """Whether an embedding provider that is configured answers, and the stored vectors are all there and its own."""
     if settings.inference_embedding_model is None:
-        yield Finding("embedding", True, "none configured; text ranking alone")
         return
     async with opened_embedding(settings) as provider:
         await storage.vectors.prepare(provider.space)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TypeVar
 
 from adapters.sql.engine import Transaction
@@ -27,6 +28,12 @@ def settings_of_environment(**overrides: object) -> Settings:
     """
     chosen = {variable_of(field): str(value) for field, value in overrides.items() if value is not None}
     return load_settings({**os.environ, **chosen})
+
+
+def make_default_folder(settings: Settings) -> None:
+    """The folder of the default database. One that was named by hand is not made: its name may be a mistake."""
+    if settings.database_url == Settings().database_url:
+        Path("data").mkdir(exist_ok=True)
 
 
 @asynccontextmanager

@@ -3,13 +3,19 @@
 import asyncio
 import signal
 import socket
-from pathlib import Path
 from types import FrameType
 
 import click
 
 from service.cli.failure import CommandFailed
-from service.cli.opening import opened_runtime, opened_storage, probe_write, settings_of_environment, without_secrets
+from service.cli.opening import (
+    make_default_folder,
+    opened_runtime,
+    opened_storage,
+    probe_write,
+    settings_of_environment,
+    without_secrets,
+)
 from service.demo import has_sample, import_sample, show_sample
 from service.http.server import BindError
 from service.http.server import serve as serve_http
@@ -34,8 +40,9 @@ def serve(host: str | None, port: int | None, uds: str | None, workers: int, mig
     """
     settings = settings_of_environment(http_host=host, http_port=port, http_uds=uds)
     check_bind(settings)
-    _make_default_folder(settings)
+    make_default_folder(settings)
     asyncio.run(_require_servable(settings, migrate_first=migrate_first))
+    click.echo(f"serving on {_where(settings)}, access {settings.effective_access_mode}; SIGTERM or Ctrl-C stops")
     _serve(settings, workers)
 
 
@@ -50,16 +57,10 @@ def demo() -> None:
     settings = settings_of_environment()
     check_bind(settings)
     _require_free_port(settings)
-    _make_default_folder(settings)
+    make_default_folder(settings)
     asyncio.run(_introduce(settings))
-    click.echo(f"\nServing on {_base_url(settings)}, all operations under /docs. Ctrl-C stops.")
+    click.echo(f"\nServing on {_where(settings)}, all operations under /docs. Ctrl-C stops.")
     _serve(settings, workers=1)
-
-
-def _make_default_folder(settings: Settings) -> None:
-    """The folder of the default database. One that was named by hand is not made: its name may be a mistake."""
-    if settings.database_url == Settings().database_url:
-        Path("data").mkdir(exist_ok=True)
 
 
 async def _introduce(settings: Settings) -> None:
@@ -78,6 +79,11 @@ async def _introduce(settings: Settings) -> None:
                 unix_socket=settings.http_uds,
                 with_token=settings.effective_access_mode == "enforced",
             )
+
+
+def _where(settings: Settings) -> str:
+    """Where the server is reached, for a person."""
+    return f"the Unix socket {settings.http_uds}" if settings.http_uds else _base_url(settings)
 
 
 def _base_url(settings: Settings) -> str:
