@@ -4,9 +4,12 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from contracts import limits
 from contracts.artifacts import ExperienceContent, ProfileContent, TopicMemoryContent
-from contracts.identity import Cite, PrintableId, Ref, Revision
+from contracts.identity import Cite, PrintableId, Ref
 from contracts.memory import EntryText, Kind, Reason
+
+ImportedRevision: TypeAlias = Annotated[int, Meta(ge=1, le=limits.IMPORTED_REVISION_MAX)]
 
 
 class MemoryEntryLine(
@@ -18,8 +21,8 @@ class MemoryEntryLine(
     text: EntryText
     entry_id: PrintableId | UnsetType = UNSET
     entry_version_id: PrintableId | UnsetType = UNSET
-    revision: Revision | UnsetType = UNSET
-    left_revision: Revision | UnsetType = UNSET
+    revision: ImportedRevision | UnsetType = UNSET
+    left_revision: ImportedRevision | UnsetType = UNSET
     reason: Reason | UnsetType = UNSET
 
 
@@ -28,7 +31,7 @@ class ExperienceLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     content: ExperienceContent
     artifact_id: PrintableId | UnsetType = UNSET
-    revision: Revision | UnsetType = UNSET
+    revision: ImportedRevision | UnsetType = UNSET
 
 
 class ProfileLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="profile"):
@@ -36,7 +39,7 @@ class ProfileLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     content: ProfileContent
     artifact_id: PrintableId | UnsetType = UNSET
-    revision: Revision | UnsetType = UNSET
+    revision: ImportedRevision | UnsetType = UNSET
 
 
 class TopicMemoryLine(
@@ -46,7 +49,7 @@ class TopicMemoryLine(
 
     content: TopicMemoryContent
     artifact_id: PrintableId | UnsetType = UNSET
-    revision: Revision | UnsetType = UNSET
+    revision: ImportedRevision | UnsetType = UNSET
 
 
 ArtifactLine: TypeAlias = ExperienceLine | ProfileLine | TopicMemoryLine

@@ -75,3 +75,6 @@ CURSOR_MAX_CHARS: Final = 128
 
 # Revisions and versions are bound because SQL integers end at 63 bits.
 INTEGER_MAX: Final = 2**63 - 1
+
+# Of an imported revision. Every later write counts on from it, and must never meet the end of the integers.
+IMPORTED_REVISION_MAX: Final = 2**53

@@ -23,9 +23,9 @@ from service.settings import Settings, load_settings
 from service.telemetry import Metrics, configure_logging
 
 
-def create_app(settings: Settings, *, storage: Storage | None = None) -> Edge:
+def create_app(settings: Settings, *, storage: Storage | None = None, own_host: str | None = None) -> Edge:
     """The ASGI application. Opens `settings.database_url` at startup, unless an opened `storage` is given, and closes
-    what it opened.
+    what it opened. With `own_host`, requests whose Host names another machine are refused.
 
     Startup raises RuntimeNotReady when the database cannot be opened or lacks migrations.
     """
@@ -68,7 +68,7 @@ def create_app(settings: Settings, *, storage: Storage | None = None) -> Edge:
         },
         logging_config=None,
     )
-    return Edge(app, settings, metrics, methods)
+    return Edge(app, settings, metrics, methods, own_host=own_host)
 
 
 async def _opened(settings: Settings, stack: AsyncExitStack) -> Storage:
@@ -83,4 +83,6 @@ def from_environment() -> Edge:
     settings = load_settings(os.environ)
     configure_logging(settings.log_level)
     SidecarProtocol.head_timeout_s = settings.http_header_timeout_seconds
-    return create_app(settings)
+    open_to_all = settings.http_uds is not None or settings.allow_remote_without_access_control
+    guarded = settings.effective_access_mode == "disabled" and not open_to_all
+    return create_app(settings, own_host=settings.http_host if guarded else None)

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import msgspec
@@ -118,19 +119,15 @@ def _nesting(data: bytes) -> int:
     """
     if data.count(b"[") + data.count(b"{") <= NESTING_MAX:
         return 0
-    depth = deepest = 0
-    for found in _TOKENS.finditer(data):
-        token = found[0]
-        if token in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif token in b"]}":
-            depth -= 1
-    return deepest
+    brackets = _STRINGS.sub(b"", data).translate(None, _NO_BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
 
 
-# Strings whole, so that brackets inside them do not count; an unclosed one ends the text.
-_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+# Strings whole, so that brackets inside them do not count; an unclosed one ends the text. Possessive, because a body
+# full of backslashes would otherwise be tried in quadratically many ways.
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
 
 
 @cache

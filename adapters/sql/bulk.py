@@ -63,8 +63,8 @@ class _MemoryBatch(Struct):
     def revision_of(self, line: MemoryEntryLine) -> int:
         """Where the line's version enters. Lines without a revision share a new one. Raises RevisionConflict."""
         if line.revision is not UNSET:
-            if line.revision < self.head.entered_revision:
-                raise RevisionConflict("revision must not be below one that is already stored")
+            if line.revision < self.head.import_floor:
+                raise RevisionConflict(f"revision must be at least {self.head.import_floor}: those below are complete")
             return line.revision
         if self.shared_revision is None or self.shared_revision < self.head.revision:
             self.shared_revision = self.head.revision + 1
@@ -199,8 +199,11 @@ async def _import_entry(
     if left is None:
         batch.entering[row.slot] = row.text
     batch.head.next_slot += 1
-    batch.head.entered_revision = revision
     batch.head.revision = max(batch.head.revision, revision, left or 0)
+    if line.revision is UNSET:
+        batch.head.seal()
+    else:
+        batch.head.import_floor = max(batch.head.import_floor, revision)
     return LineReport(line=number, status="stored", citation=_cite(row, revision))
 
 

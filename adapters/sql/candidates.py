@@ -26,7 +26,7 @@ from contracts.errors import (
     InvalidRequest,
     RevisionConflict,
 )
-from contracts.identity import Cite, Ref, SourceRef
+from contracts.identity import PROFILE_ARTIFACT_ID, Cite, Ref, SourceRef
 from contracts.ports import Proposal
 from contracts.review import Candidate
 
@@ -58,6 +58,10 @@ class SqlCandidates:
         async def job(transaction: Transaction) -> Candidate:
             scope = await self._lock(transaction, scope_id)
             await _check_target(transaction, scope, family, proposal.target)
+            if family == "profile":
+                head = await read_artifact_head(transaction, scope, family, PROFILE_ARTIFACT_ID)
+                if head is not None and head.erased:
+                    raise ContentErased  # it could never be approved
             rows = await transaction.fetch("SELECT MAX(number) FROM candidate WHERE scope = ?", scope)
             await transaction.execute(
                 "INSERT INTO candidate (scope, candidate_id, number, version, family, status, proposal, source_refs,"

@@ -56,8 +56,10 @@ class Engine(Protocol):
     @property
     def dialect(self) -> Dialect: ...
 
-    last_write_failed: bool
-    """Whether the last write met a storage that could not take it; `/health/ready` tries again then."""
+    @property
+    def last_write_failed(self) -> bool:
+        """Whether the last write met a storage that could not take it; `/health/ready` tries again then."""
+        ...
 
     async def read(self, job: Callable[[Transaction], Coroutine[Any, Any, T]]) -> T:
         """Run `job` on one snapshot."""

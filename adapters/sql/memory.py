@@ -186,7 +186,8 @@ class SqlMemory:
     ) -> None:
         """Store `row`, index it instead of `leaving`, and advance `head` to its revision."""
         await insert_version(transaction, scope, row, reason)
-        head.revision = head.entered_revision = row.entered_revision
+        head.revision = row.entered_revision
+        head.seal()
         head.next_slot = row.slot + 1
         await write_head(transaction, self._engine.dialect, scope, head)
         await index_documents(
@@ -197,6 +198,7 @@ class SqlMemory:
         self, transaction: Transaction, scope: int, head: MemoryHead, row: VersionRow, reason: str | None
     ) -> None:
         head.revision += 1
+        head.seal()
         await mark_left(transaction, scope, row.slot, head.revision, reason)
         await write_head(transaction, self._engine.dialect, scope, head)
         await index_documents(transaction, self._engine.dialect, scope, Corpus.MEMORY, (), (row.slot,))

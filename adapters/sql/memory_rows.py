@@ -17,13 +17,13 @@ from contracts.memory import Entry
 
 
 class MemoryHead(Struct):
-    """The Memory of a Scope. `entered_revision` is the newest revision at which a version entered.
+    """The Memory of a Scope. `import_floor` is the lowest revision at which an imported version may still enter.
 
     `next_slot` numbers the versions; the text index names documents by their slot.
     """
 
     revision: int = 0
-    entered_revision: int = 0
+    import_floor: int = 1
     next_slot: int = 1
 
     @property
@@ -32,6 +32,13 @@ class MemoryHead(Struct):
 
     def ref(self) -> Ref:
         return memory_ref(self.revision)
+
+    def seal(self) -> None:
+        """Let nothing be imported into a revision up to the head, so that what was read of it stays true.
+
+        Every write does this but an import that names its revisions: one that was cut off can be sent again.
+        """
+        self.import_floor = self.revision + 1
 
 
 class VersionRow(Struct, frozen=True):
@@ -93,16 +100,14 @@ def new_version_id() -> str:
 
 async def read_head(transaction: Transaction, scope: int) -> MemoryHead:
     """The head; revision 0 where nothing was written yet."""
-    rows = await transaction.fetch(
-        "SELECT revision, entered_revision, next_slot FROM memory_head WHERE scope = ?", scope
-    )
+    rows = await transaction.fetch("SELECT revision, import_floor, next_slot FROM memory_head WHERE scope = ?", scope)
     return MemoryHead(*rows[0]) if rows else MemoryHead()
 
 
 async def write_head(transaction: Transaction, dialect: Dialect, scope: int, head: MemoryHead) -> None:
     """Store the head. The caller holds the Scope's lock."""
-    sql = dialect.upsert("memory_head", ["scope"], ["revision", "entered_revision", "next_slot"])
-    await transaction.execute(sql, scope, head.revision, head.entered_revision, head.next_slot)
+    sql = dialect.upsert("memory_head", ["scope"], ["revision", "import_floor", "next_slot"])
+    await transaction.execute(sql, scope, head.revision, head.import_floor, head.next_slot)
 
 
 async def insert_version(transaction: Transaction, scope: int, row: VersionRow, reason: str | None) -> None:
@@ -155,8 +160,8 @@ async def newest_version(transaction: Transaction, scope: int, entry_id: str) ->
 
 async def find_identical(transaction: Transaction, scope: int, kind: str, text: str) -> VersionRow | None:
     """The active version with the same kind and text."""
-    # What is active and oldest is picked here: asked of SQLite, either makes it walk all versions of the Scope along the
-    # index of that column instead of looking up the few with this identity.
+    # What is active and oldest is picked here: asked of SQLite, either makes it walk all versions of the Scope along
+    # the index of that column instead of looking up the few with this identity.
     rows = await transaction.fetch(
         f"SELECT {VERSION_COLUMNS} FROM memory_version WHERE scope = ? AND identity = ?",
         scope,

@@ -11,6 +11,7 @@ from adapters.sql.cursors import decode_cursor, encode_cursor
 from adapters.sql.engine import Engine, Row, Transaction, fetch_in
 from adapters.sql.settings_table import SCOPE_COUNTER, next_number
 from adapters.sql.vectors import remove_vectors_of_scope
+from contracts.access import EVERY_SCOPE
 from contracts.errors import (
     InvalidCursor,
     InvalidScopeRelationship,
@@ -157,6 +158,9 @@ class SqlScopes:
             for table in _TABLES_OF_A_SCOPE:
                 await transaction.execute(f"DELETE FROM {table} WHERE scope = ?", key)
             await transaction.execute("DELETE FROM scope WHERE id = ?", key)
+            if scope_id != EVERY_SCOPE:
+                # Or they would hold on the next Scope of this name.
+                await transaction.execute("DELETE FROM access_grant WHERE scope_ident = ?", scope_id.encode())
 
         await self._engine.write(job)
         await self._engine.scrub()

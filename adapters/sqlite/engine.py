@@ -9,8 +9,10 @@ its version is pinned for that.
 """
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,6 +95,7 @@ class SqliteEngine:
     async def open(cls, path: Path) -> "SqliteEngine":
         """Open or create the file. Raises RuntimeNotReady with what is wrong: not a database, damaged, read-only."""
         connections: list[aiosqlite.Connection] = []
+        _create_private(path)
         try:
             for _ in range(2):
                 connection = await _connected(path)
@@ -176,6 +179,15 @@ class SqliteEngine:
                 answer.set_exception(_translate(outcome))
             else:
                 answer.set_result(outcome[0])
+
+
+def _create_private(path: Path) -> None:
+    """Make a new file that only its owner reads: it holds what agents learned. Files beside it inherit that.
+
+    A file that is there is never opened here: closing it would drop the locks that SQLite holds on it in this process.
+    """
+    with suppress(OSError):  # it is there, or SQLite says better what is wrong with the place
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -84,6 +84,7 @@ def export_scope(scope_id: str, output: Path | None) -> None:
         partial = output.with_name(f"{output.name}.{os.getpid()}.part")
         try:
             with partial.open("xb") as file:
+                partial.chmod(0o600)  # as the database from which it comes
                 await _write_lines(runtime, scope_id, file)
             partial.replace(output)
         finally:

@@ -33,7 +33,7 @@ def settings_of_environment(**overrides: object) -> Settings:
 def make_default_folder(settings: Settings) -> None:
     """The folder of the default database. One that was named by hand is not made: its name may be a mistake."""
     if settings.database_url == Settings().database_url:
-        Path("data").mkdir(exist_ok=True)
+        Path("data").mkdir(mode=0o700, exist_ok=True)
 
 
 @asynccontextmanager

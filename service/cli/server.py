@@ -42,8 +42,7 @@ def serve(host: str | None, port: int | None, uds: str | None, workers: int, mig
     check_bind(settings)
     make_default_folder(settings)
     asyncio.run(_require_servable(settings, migrate_first=migrate_first))
-    click.echo(f"serving on {_where(settings)}, access {settings.effective_access_mode}; SIGTERM or Ctrl-C stops")
-    _serve(settings, workers)
+    _serve(settings, workers, f"serving on {_where(settings)}, access {settings.effective_access_mode}; Ctrl-C stops")
 
 
 @click.command()
@@ -59,8 +58,7 @@ def demo() -> None:
     _require_free_port(settings)
     make_default_folder(settings)
     asyncio.run(_introduce(settings))
-    click.echo(f"\nServing on {_where(settings)}, all operations under /docs. Ctrl-C stops.")
-    _serve(settings, workers=1)
+    _serve(settings, 1, f"\nServing on {_where(settings)}, all operations under /docs. Ctrl-C stops.")
 
 
 async def _introduce(settings: Settings) -> None:
@@ -116,13 +114,13 @@ def _require_free_port(settings: Settings) -> None:
             )
 
 
-def _serve(settings: Settings, workers: int) -> None:
-    """Serve until SIGTERM or Ctrl-C, both of which end the program with exit code 0."""
+def _serve(settings: Settings, workers: int, announcement: str) -> None:
+    """Say that the address is taken and serve until SIGTERM or Ctrl-C, both of which end with exit code 0."""
     # Uvicorn raises the signal that stopped it once more after its shutdown; left to its default, SIGTERM would then
     # kill the process before the Unix socket is removed.
     signal.signal(signal.SIGTERM, _leave)
     try:
-        serve_http(settings, workers)
+        serve_http(settings, workers, bound=lambda: click.echo(announcement))
     except KeyboardInterrupt:
         return
     except BindError as error:

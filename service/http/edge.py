@@ -12,6 +12,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from contracts.errors import ContextError, InternalError
 from service.http.errors import AllowedMethods, error_bytes
+from service.http.hosts import refuse_foreign_host
 from service.http.paths import canonical_path
 from service.http.places import Place, Places
 from service.settings import Settings
@@ -29,8 +30,11 @@ def new_request_id() -> str:
 class Edge:
     """ASGI around the router."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, methods: AllowedMethods) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, metrics: Metrics, methods: AllowedMethods, *, own_host: str | None
+    ) -> None:
         self._app = app
+        self._own_host = own_host
         self._methods = methods
         self._metrics = metrics
         self._places = Places(settings.http_max_concurrent_requests, settings.http_queue_timeout_seconds, metrics)
@@ -64,6 +68,8 @@ class Edge:
             structlog.contextvars.unbind_contextvars("request_id")
 
     async def _serve(self, scope: HTTPScope, receive: Receive, answer: "_Answer") -> None:
+        if self._own_host is not None:
+            refuse_foreign_host(scope["headers"], self._own_host)
         scope["path"] = canonical_path(scope.get("raw_path") or scope["path"].encode())
         if scope["method"] == "OPTIONS":
             # Litestar would answer by itself. No operation takes it, so no page of another origin may call us.

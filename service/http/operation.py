@@ -24,6 +24,7 @@ from service.access import Caller
 from service.http.body import JSON_TYPE, check_media_type, read_body
 from service.http.errors import HttpRequest
 from service.http.paths import convert_text, path_value
+from service.http.places import Place
 from service.runtime import Operations, Runtime
 from service.settings import Settings
 from service.validation import NAME_MAX_CHARS, decode_json
@@ -96,6 +97,11 @@ class Call(Struct):
         scope_id: str = self.path["scope_id"]
         return scope_id
 
+    @property
+    def place(self) -> Place:
+        """The request's place among those under way."""
+        return _place(self.request)
+
 
 Route: TypeAlias = Callable[[Call], Awaitable[Any]]
 
@@ -152,7 +158,7 @@ async def answer(declared: Operation, route: Route, request: HttpRequest) -> Res
             data = await read_body(request, settings.http_max_body_bytes, settings.http_body_timeout_seconds)
             body = decode_json(data, declared.body)
     if declared.role != "none":  # health and documents are always served
-        await request.scope["place"].take()  # type: ignore[typeddict-item]  # from `edge`
+        await _place(request).take()
     path = {name: path_value(name, part, PATH_KINDS[name]) for name, part in request.path_params.items()}
     query = _decode_query(request.scope["query_string"], declared.query)
     call = Call(request, caller, runtime.acting_as(caller), path, query, body)
@@ -160,6 +166,11 @@ async def answer(declared: Operation, route: Route, request: HttpRequest) -> Res
     if isinstance(result, Response):
         return result
     return Response(msgspec.json.encode(result), status_code=declared.status, media_type=MediaType.JSON)
+
+
+def _place(request: HttpRequest) -> Place:
+    place: Place = request.scope["place"]  # type: ignore[typeddict-item]  # from `edge`
+    return place
 
 
 def _decode_query(raw: bytes, kind: type[Struct]) -> Struct:

@@ -7,6 +7,7 @@ holds its connection for as long as it likes.
 import asyncio
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from contracts.errors import MalformedRequest
@@ -50,7 +51,7 @@ class SidecarProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         in_head = self._in_head
-        super().data_received(data)
+        self._parse(data)
         if self._unread is not None:
             self._begin_unread()
         # What came with the end of the request before is not counted; `on_headers_complete` measures heads exactly.
@@ -70,9 +71,15 @@ class SidecarProtocol(HttpToolsProtocol):
         self._set_deadline(None)
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_MAX_BYTES:
             raise ValueError("head too long")  # the parser turns this into `send_400_response`
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                raise ValueError("no proxy")
+            return  # `_parse` begins this request again
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         self._in_message = False
         self._set_deadline(None)
         super().on_message_complete()
@@ -102,6 +109,36 @@ class SidecarProtocol(HttpToolsProtocol):
         ]
         self.transport.write(b"\r\n".join([*head, b"", body]))
         self.transport.close()
+
+    def _parse(self, data: bytes) -> None:
+        """As uvicorn does it, except that an `Upgrade`, which we never do, is ignored (RFC 9110, section 7.8).
+
+        The parser takes no body after such a head and would read it as the next request.
+        """
+        self._unset_keepalive_if_required()
+        rest = memoryview(data)
+        try:
+            while True:
+                try:
+                    self.parser.feed_data(rest)
+                except httptools.HttpParserUpgrade as upgrade:
+                    rest = rest[upgrade.args[0] :]
+                    self._begin_again_without_upgrade()
+                else:
+                    return
+        except httptools.HttpParserError:
+            message = "Invalid HTTP request received."
+            self.logger.warning(message)
+            self.send_400_response(message)
+
+    def _begin_again_without_upgrade(self) -> None:
+        """Give the head that was just read, without its `Upgrade`, to a parser that goes on with the body."""
+        version = self.parser.get_http_version().encode()
+        head = [self.parser.get_method() + b" " + self.url + b" HTTP/" + version]
+        head += [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn sets it
+        self.parser.feed_data(b"\r\n".join([*head, b"", b""]))
 
     def _begin_unread(self) -> None:
         self._end_unread()

@@ -3,6 +3,7 @@
 import os
 import socket
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,14 +22,17 @@ class BindError(Exception):
     """The address cannot be listened on; the message says why and what to do."""
 
 
-def serve(settings: Settings, workers: int = 1) -> None:
+def serve(settings: Settings, workers: int = 1, *, bound: Callable[[], None] | None = None) -> None:
     """Serve until SIGTERM or SIGINT; requests under way are finished within the shutdown timeout.
 
+    `bound` is called once the address is taken, before the first request is answered.
     Raises SettingsError for an address that access control forbids, BindError for one that cannot be had.
     """
     configure_logging(settings.log_level)
     check_bind(settings)
     listener = _bind(settings)
+    if bound is not None:
+        bound()
     config = uvicorn.Config(
         "service.app:from_environment",
         factory=True,

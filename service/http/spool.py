@@ -6,7 +6,7 @@ otherwise fill the connection with reports and both sides would wait for each ot
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 MEMORY_BYTES = 1 << 20
 CHUNK_BYTES = 64 * 1024
@@ -32,7 +32,7 @@ class Spool:
         self._ended = True
         self._more.set()
 
-    async def read(self) -> AsyncIterator[bytes]:
+    async def read(self) -> AsyncGenerator[bytes, None]:
         """Everything that is written, until the end."""
         position = 0
         with self._file:

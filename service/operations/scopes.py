@@ -23,6 +23,7 @@ class ScopeOperations:
 
     def __init__(self, runtime: "Runtime", caller: Caller) -> None:
         self._scopes = runtime.storage.scopes
+        self._authenticator = runtime.authenticator
         self._caller = caller
 
     async def create(self, request: CreateScopeRequest) -> ScopeDescriptor:
@@ -54,6 +55,7 @@ class ScopeOperations:
         """Raises ScopeVersionConflict, InvalidScopeRelationship where another Scope names this one."""
         self._caller.require(Action.ADMINISTER, scope_id)
         await self._scopes.delete(scope_id, request.expected_version)
+        self._authenticator.forget()  # its grants went with it
         return DeletedScope(scope_id=scope_id)
 
     def _require_named(self, request: CreateScopeRequest | ReplaceScopeRequest) -> None:

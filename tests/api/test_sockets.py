@@ -199,7 +199,7 @@ def test_an_import_that_nobody_reads_while_sending_does_not_stall(
 ) -> None:
     program()
     assert over_socket.post("/v1/scopes", json=scope_body("s")).status_code == 201
-    body = b"[]\n" * 100_000
+    body = (b"[" + b" " * 200 + b"]\n") * 9_999
     with connected(path) as connection:
         connection.sendall(
             b"POST /v1/scopes/s/import HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -207,7 +207,7 @@ def test_an_import_that_nobody_reads_while_sending_does_not_stall(
         )
         received = read_until_closed(connection)
     assert received.startswith(b"HTTP/1.1 200 ")
-    assert b'{"totals":{"stored":0,"skipped":0,"refused":100000}}' in received
+    assert b'{"totals":{"stored":0,"skipped":0,"refused":9999}}' in received
 
 
 def test_an_import_over_the_limit_ends_with_a_refused_line(program: Program, over_socket: httpx.Client) -> None:

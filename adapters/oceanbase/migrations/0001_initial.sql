@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS scope_reference (
 CREATE TABLE IF NOT EXISTS memory_head (
     scope            BIGINT NOT NULL,
     revision         BIGINT NOT NULL,
-    entered_revision BIGINT NOT NULL,
+    import_floor     BIGINT NOT NULL,
     next_slot        BIGINT NOT NULL,
     PRIMARY KEY (scope)
 ) PARTITION BY KEY (scope) PARTITIONS 16;

@@ -30,7 +30,7 @@ CREATE INDEX scope_reference_referenced ON scope_reference (referenced);
 CREATE TABLE memory_head (
     scope            BIGINT PRIMARY KEY REFERENCES scope (id),
     revision         BIGINT NOT NULL,
-    entered_revision BIGINT NOT NULL,
+    import_floor     BIGINT NOT NULL,
     next_slot        BIGINT NOT NULL
 );
 

@@ -30,7 +30,7 @@ CREATE INDEX scope_reference_referenced ON scope_reference (referenced);
 CREATE TABLE memory_head (
     scope            INTEGER PRIMARY KEY REFERENCES scope (id),
     revision         INTEGER NOT NULL,
-    entered_revision INTEGER NOT NULL,
+    import_floor     INTEGER NOT NULL,
     next_slot        INTEGER NOT NULL
 );
 

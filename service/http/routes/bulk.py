@@ -1,12 +1,14 @@
 """Import and export as NDJSON streams."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 from contracts.bulk import ImportLine, ImportSummary, LineReport
 from service.http.body import NDJSON_TYPE, check_announced_size, discard_body, stream_body
 from service.http.errors import HttpRequest
 from service.http.operation import Call, operation
+from service.http.places import Place
 from service.http.spool import Spool
 from service.http.streaming import StreamedResponse
 
@@ -29,7 +31,8 @@ async def import_scope(call: Call) -> StreamedResponse:
     await call.operations.bulk.authorize_import(call.scope_id)
     timeout_s = settings.http_body_timeout_seconds
     body = stream_body(call.request, settings.http_max_import_bytes, timeout_s)
-    reports = call.operations.bulk.import_lines(call.scope_id, body)
+    call.place.give_back()  # until the first batch is there
+    reports = call.operations.bulk.import_lines(call.scope_id, body, call.place)
     return StreamedResponse(_spooled(reports, call.request, timeout_s), NDJSON_TYPE)
 
 
@@ -45,10 +48,36 @@ async def import_scope(call: Call) -> StreamedResponse:
 async def export_scope(call: Call) -> StreamedResponse:
     """Export every stored revision in order, one line each."""
     await call.operations.bulk.authorize_export(call.scope_id)
-    return StreamedResponse(call.operations.bulk.export(call.scope_id), NDJSON_TYPE)
+    pages = call.operations.bulk.export(call.scope_id)
+    return StreamedResponse(_while_read(pages, call.request, call.place), NDJSON_TYPE)
 
 
-async def _spooled(reports: AsyncIterator[bytes], request: HttpRequest, timeout_s: float) -> AsyncIterator[bytes]:
+async def _while_read(
+    pages: AsyncGenerator[bytes, None], request: HttpRequest, place: Place
+) -> AsyncGenerator[bytes, None]:
+    """The pages, until the client left; a place is held while a page is made, not while it is sent."""
+    gone = asyncio.create_task(_left(request))
+    try:
+        async with aclosing(pages):
+            while not gone.done():
+                async with place:
+                    page = await anext(pages, None)
+                if page is None:
+                    return
+                yield page
+    finally:
+        gone.cancel()
+
+
+async def _left(request: HttpRequest) -> None:
+    """Return when the client closed its connection; for a request whose body nobody else reads."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _spooled(
+    reports: AsyncIterator[bytes], request: HttpRequest, timeout_s: float
+) -> AsyncGenerator[bytes, None]:
     """The reports, made at their own pace: an import goes on while nobody reads what it says.
 
     Where the import ended before the body did, the rest is taken in too, because a client may read nothing until it has
@@ -64,11 +93,16 @@ async def _spooled(reports: AsyncIterator[bytes], request: HttpRequest, timeout_
             spool.end()
         await discard_body(request, timeout_s)
 
-    async with asyncio.TaskGroup() as tasks:
-        writer = tasks.create_task(write())
-        async for piece in spool.read():
-            yield piece
+    writer = asyncio.create_task(write())
+    try:
+        async with aclosing(spool.read()) as pieces:
+            async for piece in pieces:
+                yield piece
+        if writer.done():
+            writer.result()  # where it failed, the answer has no end
+    finally:
         writer.cancel()
+        await asyncio.wait([writer])
 
 
 ROUTES = (import_scope, export_scope)

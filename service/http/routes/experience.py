@@ -64,7 +64,7 @@ async def get_experience(call: Call) -> ExperienceRead:
     status=201,
     body=ProposeProfileRequest,
     answer=Candidate,
-    errors=(404,),
+    errors=(404, 410),
 )
 async def propose_profile(call: Call) -> Candidate:
     """Propose the Profile of a Scope; until it is approved the head stays as it is."""
