@@ -75,7 +75,7 @@ def _check_syntax(data: bytes) -> None:
         raise MalformedRequest(f"The JSON nests deeper than {NESTING_MAX} levels.")
     try:
         _syntax.decode(data)
-        json.loads(data, object_pairs_hook=_refuse_repeated, **_NUMBERS_AS_TEXT)
+        _keys.decode(data.decode())
     except msgspec.ValidationError:
         _check_by_stdlib(data)
     except (msgspec.DecodeError, RecursionError):
@@ -88,14 +88,9 @@ def _check_by_stdlib(data: bytes) -> None:
     Such a number is JSON all the same; the typed decoder says where it stands, if nothing behind it is malformed.
     """
     try:
-        value = json.loads(data, object_pairs_hook=_unrepeated, parse_constant=_refuse_constant, **_NUMBERS_AS_TEXT)
-        json.dumps(value, ensure_ascii=False).encode()  # refuses lone surrogates
+        json.dumps(_all.decode(data.decode()), ensure_ascii=False).encode()  # refuses lone surrogates
     except ValueError:
         raise MalformedRequest(_NOT_JSON) from None
-
-
-# Only keys are looked at, and Python refuses to read very long integers.
-_NUMBERS_AS_TEXT: dict[str, Any] = {"parse_int": str, "parse_float": str}
 
 
 def _refuse_constant(name: str) -> None:
@@ -110,6 +105,12 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
     if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):
         raise MalformedRequest("A JSON object repeats a key.")
+
+
+# Made once, which costs as much as a small body does. Numbers stay text: only keys are looked at, and Python refuses to
+# read very long integers.
+_keys = json.JSONDecoder(object_pairs_hook=_refuse_repeated, parse_int=str, parse_float=str)
+_all = json.JSONDecoder(object_pairs_hook=_unrepeated, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
 
 
 def _nesting(data: bytes) -> int:

@@ -25,10 +25,10 @@ for other writers, who wait for one batch at most."""
 DECODED_AT_ONCE = 50
 """Lines decoded before other requests get their turn: a few milliseconds for bad lines, which wait for no storage."""
 
-REFUSED_MAX = 10_000
+REFUSED_MAX = 100_000
 """An import ends after the batch that reaches this many refused lines. Two bytes are enough for a bad line and its
-report has over a hundred, so without a bound a body of rubbish costs far more to answer than to send. A file with some
-bad lines is far below it."""
+report has over a hundred, so without a bound a body of rubbish costs far more to answer than to send. A file that
+somebody means to import is far below it."""
 
 LINE_MAX_BYTES = 2 << 20
 """A longer line is refused. The longest that the contract allows, a Topic Memory whose detail is 125,000 escaped pairs

@@ -33,18 +33,18 @@ async def places_taken(client: httpx.AsyncClient) -> float:
 
 
 async def test_an_import_of_rubbish_ends_with_a_line_that_says_so(client: httpx.AsyncClient) -> None:
-    reports, totals = await imported(client, b"{\n" * 50_000 + entries(1))
+    reports, totals = await imported(client, b"{\n" * 150_000 + entries(1))
     *lines, last = reports
-    assert [report["line"] for report in lines] == list(range(1, 10_001))
+    assert [report["line"] for report in lines] == list(range(1, 100_001))
     assert {report["error"]["code"] for report in lines} == {"malformed_request"}
-    assert (last["line"], last["status"], last["error"]["code"]) == (10_001, "refused", "invalid_request")
-    assert "10000 lines were refused" in last["error"]["message"]
-    assert totals == {"stored": 0, "skipped": 0, "refused": 10_001}
+    assert (last["line"], last["status"], last["error"]["code"]) == (100_001, "refused", "invalid_request")
+    assert "100000 lines were refused" in last["error"]["message"]
+    assert totals == {"stored": 0, "skipped": 0, "refused": 100_001}
 
 
 async def test_fewer_bad_lines_than_the_bound_do_not_stop_the_rest(client: httpx.AsyncClient) -> None:
-    _, totals = await imported(client, b"{\n" * 9_999 + entries(1))
-    assert totals == {"stored": 1, "skipped": 0, "refused": 9_999}
+    _, totals = await imported(client, b"{\n" * 30_000 + entries(1))
+    assert totals == {"stored": 1, "skipped": 0, "refused": 30_000}
 
 
 async def test_bad_lines_leave_other_requests_their_turn(client: httpx.AsyncClient) -> None:
