@@ -71,9 +71,9 @@ peers-test: $(VENV)/.installed-dev ## Run the published PowerContext client 1.0.
 	$(PEER_CLIENT)/bin/python -m pip --disable-pip-version-check --quiet install "powercontext[client]==1.0.0"
 	POWERCONTEXT_PEER_CLIENT_PYTHON=$(PEER_CLIENT)/bin/python $(BIN)/python -m pytest tests/peers -m peers $(PYTEST_ARGS)
 
-eval-recall: $(VENV)/.installed-dev ## Measure recall quality: make eval-recall DATA=folder
+eval-recall: $(VENV)/.installed-dev ## Measure recall quality: make eval-recall DATA=folder ENGINE_URL=url
 	@test -n "$(DATA)" || { echo "Say which data: make eval-recall DATA=folder" >&2; exit 2; }
-	$(BIN)/python bench/eval_recall.py "$(DATA)"
+	@$(BIN)/python -m bench.eval_recall "$(DATA)" $(if $(ENGINE_URL),--engine-url "$(ENGINE_URL)")
 
 smoke: $(VENV)/.installed-dev ## Check a fresh server with curl, on each of the three engines
 	$(BIN)/python deploy/smoke_engines.py

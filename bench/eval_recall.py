@@ -1,238 +1,168 @@
-"""Recall quality on public questions: recall@16 and mean reciprocal rank of the first right answer.
+"""Recall quality on public questions: recall@16, and the mean reciprocal rank of the first right answer (MRR).
 
-    python -m bench.eval_recall DATA_FOLDER [--variants]
+    python -m bench.eval_recall DATA_FOLDER [--engine-url URL]
 
-DATA_FOLDER holds `locomo-5.json` (conversations of LoCoMo, github.com/snap-research/locomo, CC BY-NC 4.0) and
-`cmrc2018-dev-half.json` (paragraphs of CMRC 2018, github.com/ymcui/cmrc2018, CC BY-SA 4.0). They are not part of this
-project. Three tasks are made of them:
+`bench.recall_tasks` says what DATA_FOLDER holds. The project's own row goes through the real store: Scopes are created,
+their texts imported and recalled, in a temporary SQLite database or the one that URL names, and deleted again. The same
+ranking in memory must find the same in the same order; it then measures what each single rule of the tokenizer or the
+ranking is worth, by leaving it out. The figures depend on nothing but the code and the data.
 
-- facts: the observations of a conversation are one Scope; right are those whose evidence the question names;
-- turns: its utterances, each behind its speaker's name, are one Scope; right are those that the question names;
-- sentences: the sentences of 20 Chinese paragraphs are one Scope; right is the one that holds the answer.
-
-`--variants` repeats the measurement with one rule of the tokenizer or the ranking switched off at a time.
+The exit code is 0 whether the targets are met or not: this measures. It is 2 when the data or the database cannot be
+used, 1 when the store finds something else than the ranking in memory.
 """
 
-import json
-import re
-import sqlite3
+import asyncio
 import sys
-import time
+import tempfile
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
-from unittest.mock import patch
+from typing import NamedTuple, TypeAlias
 
-from adapters import ranking
-from adapters.text import Tokens, english, identifiers, index_terms, ngrams, query_terms
+from adapters import open_storage
+from adapters.sql.address import DatabaseUrlError
+from bench.recall_tasks import FILES, DataError, Scope, read_tasks
+from bench.retrieval import VARIANTS, by_unicode61, in_memory, through_store, variant
+from contracts.errors import RuntimeNotReady
+from contracts.limits import MEMORY_POOL
 
-LIMIT = 16  # the pool of one Scope
-BLOCK_POSTINGS = 128
-PARAGRAPHS_IN_SCOPE = 20
-ADVERSARIAL = 5  # LoCoMo's category of questions that have no answer
-FILES = ("locomo-5.json", "cmrc2018-dev-half.json")
+ENGINES = {"sqlite": "SQLite", "postgres": "PostgreSQL", "oceanbase": "OceanBase"}
+CLEAR_LINE = "\r\x1b[K"
 
-
-class Question(NamedTuple):
-    text: str
-    right: frozenset[int]
-
-
-class Scope(NamedTuple):
-    texts: list[str]
-    questions: list[Question]
-
-
-class Retriever(Protocol):
-    """Searches the texts it was built from; answers positions in that list, the best first."""
-
-    def search(self, query: str, limit: int) -> list[int]: ...
+Found: TypeAlias = list[list[int]]
+"""Of one Scope: for each question the positions of the texts found, the best first."""
 
 
 class Figures(NamedTuple):
+    """Means over all questions of a task, each from 0 to 1."""
+
     recall: float
     mrr: float
-    ms: float
+
+    def __str__(self) -> str:
+        return f"{self.recall:.3f} / {self.mrr:.3f}"
 
 
-class Postings:
-    """The project's own tokenizer and ranking over blocks in memory. A text's slot is its position."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        tokens: list[Tokens] = [index_terms(text) for text in texts]
-        self._n_documents = len(texts)
-        self._average_length = sum(each.length for each in tokens) / len(texts)
-        postings: dict[int, list[tuple[int, int]]] = {}
-        for slot, each in enumerate(tokens):
-            for term, frequency in each.frequencies.items():
-                code = ranking.posting_code(frequency, each.length)
-                postings.setdefault(term, []).append((slot, code))
-        self._terms = {
-            term: ranking.Term(
-                len(found),
-                [ranking.encode_block(found[at : at + BLOCK_POSTINGS]) for at in range(0, len(found), BLOCK_POSTINGS)],
-            )
-            for term, found in postings.items()
-        }
-
-    def search(self, query: str, limit: int) -> list[int]:
-        asked = query_terms(query)
-        frequencies = {
-            term: self._terms[term].document_frequency for term in (*asked.terms, *asked.covered) if term in self._terms
-        }
-        chosen = ranking.choose_terms(frequencies, self._n_documents, asked.covered)
-        found = ranking.rank([self._terms[term] for term in chosen], self._n_documents, self._average_length, limit)
-        return [slot for slot, _ in found]
-
-
-class Unicode61:
-    """SQLite's own full text index with its default tokenizer: what one gets without any of this."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._db = sqlite3.connect(":memory:")
-        self._db.execute("CREATE VIRTUAL TABLE entry USING fts5(text, tokenize = 'unicode61')")
-        self._db.executemany("INSERT INTO entry (rowid, text) VALUES (?, ?)", enumerate(texts))
-
-    def search(self, query: str, limit: int) -> list[int]:
-        match = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", query))
-        if not match:
-            return []
-        rows = self._db.execute("SELECT rowid FROM entry WHERE entry MATCH ? ORDER BY rank LIMIT ?", (match, limit))
-        return [row[0] for row in rows]
-
-
-def locomo_facts(conversations: list[dict[str, Any]]) -> Iterator[Scope]:
-    for conversation in conversations:
-        facts: list[str] = []
-        evidence: list[set[str]] = []
-        for by_speaker in conversation["observation"].values():
-            for observations in by_speaker.values():
-                for fact, source in observations:
-                    facts.append(fact)
-                    evidence.append(set(source if isinstance(source, list) else [source]))
-        yield Scope(facts, _questions(conversation, evidence))
-
-
-def locomo_turns(conversations: list[dict[str, Any]]) -> Iterator[Scope]:
-    for conversation in conversations:
-        sessions = conversation["conversation"]
-        turns = [turn for name in sessions if re.fullmatch(r"session_\d+", name) for turn in sessions[name]]
-        texts = [f"{turn['speaker']}: {turn['text']}" for turn in turns]
-        yield Scope(texts, _questions(conversation, [{turn["dia_id"]} for turn in turns]))
-
-
-def _questions(conversation: dict[str, Any], evidence: list[set[str]]) -> list[Question]:
-    questions: list[Question] = []
-    for asked in conversation["qa"]:
-        named = set(asked.get("evidence") or ())
-        right = frozenset(position for position, sources in enumerate(evidence) if named & sources)
-        if right and asked["category"] != ADVERSARIAL:
-            questions.append(Question(asked["question"], right))
-    return questions
-
-
-def cmrc_sentences(articles: list[dict[str, Any]]) -> Iterator[Scope]:
-    paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
-    for at in range(0, len(paragraphs), PARAGRAPHS_IN_SCOPE):
-        scope = Scope([], [])
-        for paragraph in paragraphs[at : at + PARAGRAPHS_IN_SCOPE]:
-            context = paragraph["context"]
-            first = len(scope.texts)
-            sentences = list(re.finditer(r"[^。！？；\n]+[。！？；\n]*|[。！？；\n]+", context))
-            scope.texts.extend(sentence[0] for sentence in sentences)
-            for asked in paragraph["qas"]:
-                starts = {answer["answer_start"] for answer in asked["answers"]}
-                right = frozenset(
-                    first + position
-                    for position, sentence in enumerate(sentences)
-                    if any(sentence.start() <= start < sentence.end() for start in starts)
-                )
-                scope.questions.append(Question(asked["question"], right))
-        yield scope
-
-
-def evaluate(build: Callable[[Sequence[str]], Retriever], scopes: Sequence[Scope]) -> Figures:
-    """Mean over all questions: the share of right texts among the first 16, and 1 / rank of the first right one."""
-    recall = reciprocal = seconds = 0.0
-    n_questions = 0
-    for scope in scopes:
-        retriever = build(scope.texts)
-        for question in scope.questions:
-            begin = time.perf_counter()
-            found = retriever.search(question.text, LIMIT)
-            seconds += time.perf_counter() - begin
-            n_questions += 1
-            recall += len(question.right.intersection(found)) / max(len(question.right), 1)
-            reciprocal += next((1 / rank for rank, at in enumerate(found, 1) if at in question.right), 0.0)
-    return Figures(recall / n_questions, reciprocal / n_questions, seconds / n_questions * 1000)
-
-
-def _without_pairs(runs: list[str], *, drop_function: bool) -> ngrams.NGrams:
-    found = ngrams.ngram_terms(runs, drop_function=drop_function)
-    return ngrams.NGrams([], found.singles, found.singles)
-
-
-def _whole_only(chunk: str, terms: list[str]) -> None:
-    # What a tokenizer without identifier rules sees: the letters and digits between punctuation, in lower case.
-    terms.extend(english.stem(word.lower()) for word in re.findall(r"\w+", chunk))
-
-
-# What each variant replaces: (module or class, attribute, replacement).
-VARIANTS: dict[str, list[tuple[object, str, object]]] = {
-    "no English stems": [(identifiers, "stem", lambda word: word)],
-    "no irregular forms": [(english, "_BASE_FORM", {})],
-    "no stop words": [
-        (identifiers, "_DROPPED", dict.fromkeys(identifiers.Keep, frozenset[str]())),
-        (ngrams, "_GAP_AND_FUNCTION", frozenset({ord(" ")})),
-    ],
-    "no identifier parts": [(identifiers, "_add_chunk", _whole_only)],
-    "no pairs of characters": [(sys.modules["adapters.text"], "ngram_terms", _without_pairs)],
-    "no Traditional table": [(ngrams, "_simplified", dict)],
-    "no postings budget": [(ranking, "postings_budget", lambda n_documents: n_documents * 10_000)],
-    "budget of 500": [(ranking, "postings_budget", lambda n_documents: 500)],
+TARGETS = {
+    "LoCoMo facts": Figures(0.722, 0.582),
+    "LoCoMo turns": Figures(0.665, 0.483),
+    "CMRC sentences": Figures(0.975, 0.783),
 }
 
 
-def _measure(name: str, build: Callable[[Sequence[str]], Retriever], tasks: dict[str, list[Scope]]) -> None:
-    cells = [
-        f"{figures.recall:.3f} / {figures.mrr:.3f} / {figures.ms:.2f}"
-        for figures in (evaluate(build, scopes) for scopes in tasks.values())
-    ]
-    print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+def figures_of(scopes: Sequence[Scope], found: Sequence[Found]) -> Figures:
+    """The share of a question's right texts among those found, and 1 / rank of the first right one or 0, as means."""
+    recall = reciprocal = 0.0
+    n_questions = 0
+    for scope, by_question in zip(scopes, found, strict=True):
+        for question, positions in zip(scope.questions, by_question, strict=True):
+            n_questions += 1
+            recall += len(question.right.intersection(positions)) / len(question.right)
+            reciprocal += next((1 / rank for rank, at in enumerate(positions, 1) if at in question.right), 0.0)
+    return Figures(recall / n_questions, reciprocal / n_questions)
+
+
+def _show(line: str) -> None:
+    """Replace the line of progress where somebody may be watching."""
+    if sys.stderr.isatty():
+        print(f"{CLEAR_LINE}{line}", end="", file=sys.stderr, flush=True)
+
+
+async def _ask_store(tasks: Mapping[str, list[Scope]], url: str | None) -> tuple[str, dict[str, list[Found]]]:
+    """The name of the engine, and what its store finds. Raises DatabaseUrlError, RuntimeNotReady."""
+    async with AsyncExitStack() as stack:
+        if url is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="eval-recall-"))
+            url = f"sqlite:///{folder}/recall.db"
+        storage = await open_storage(url)
+        stack.push_async_callback(storage.close)
+        # A database that holds something is somebody's: it is used as it is, or refused.
+        if await storage.is_new():
+            await storage.migrate()
+        else:
+            await storage.check()
+        found: dict[str, list[Found]] = {}
+        for name, scopes in tasks.items():
+            found[name] = []
+            for number, scope in enumerate(scopes, 1):
+                _show(f"{name} through the store: Scope {number} of {len(scopes)}")
+                found[name].append(await through_store(storage, scope))
+        return ENGINES[storage.engine.dialect.name], found
+
+
+def _ask(row: str, tasks: Mapping[str, list[Scope]], search: Callable[[Scope], Found]) -> dict[str, list[Found]]:
+    found = {}
+    for name, scopes in tasks.items():
+        _show(f"{name}, {row}")
+        found[name] = [search(scope) for scope in scopes]
+    return found
+
+
+def _print_row(name: str, cells: Sequence[object]) -> None:
+    _show("")
+    print(f"| {name} | {' | '.join(map(str, cells))} |", flush=True)
+
+
+def measure(tasks: Mapping[str, list[Scope]], url: str | None) -> bool:
+    """Print the table; whether the store found the same as the ranking in memory.
+
+    Raises DatabaseUrlError and RuntimeNotReady where the database cannot be used.
+    """
+
+    def figures(found: Mapping[str, list[Found]]) -> list[Figures]:
+        return [figures_of(scopes, found[name]) for name, scopes in tasks.items()]
+
+    engine, stored = asyncio.run(_ask_store(tasks, url))
+    reached = figures(stored)
+    heads = [f"{name}, {sum(len(scope.questions) for scope in scopes)} questions" for name, scopes in tasks.items()]
+    _print_row(f"recall@{MEMORY_POOL} / MRR", heads)
+    _print_row("---", ["---"] * len(heads))
+    _print_row("SQLite FTS5, unicode61", figures(_ask("unicode61", tasks, by_unicode61)))
+    _print_row(f"**this project, through the store ({engine})**", [f"**{each}**" for each in reached])
+    _print_row("target", [TARGETS[name] for name in tasks])
+    _print_row("target met", [_verdict(TARGETS[name], each) for name, each in zip(tasks, reached, strict=True)])
+    remembered = _ask("in memory", tasks, in_memory)
+    _print_row("this project, in memory", figures(remembered))
+    for name in VARIANTS:
+        with variant(name):
+            _print_row(f"in memory, {name}", figures(_ask(name, tasks, in_memory)))
+    differing = sum(
+        here != there
+        for name in tasks
+        for both in zip(stored[name], remembered[name], strict=True)
+        for here, there in zip(*both, strict=True)
+    )
+    print(
+        f"\nThe store ({engine}) and the ranking in memory find "
+        + (f"different texts for {differing} questions." if differing else "the same texts in the same order.")
+        + " The rows in memory use the same tokenizer and ranking, without a database."
+    )
+    return not differing
+
+
+def _verdict(target: Figures, reached: Figures) -> str:
+    return " / ".join("yes" if has >= wanted else "no" for has, wanted in zip(reached, target, strict=True))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print one table; exit code 2 when the data is not there."""
-    parser = ArgumentParser(description="Recall quality on public questions.")
+    """Measure and return the exit code."""
+    parser = ArgumentParser(prog="eval_recall", description="Recall quality on public questions.")
     parser.add_argument("data", type=Path, help="folder that holds " + " and ".join(FILES))
-    parser.add_argument("--variants", action="store_true", help="also measure with single rules switched off")
+    parser.add_argument("--engine-url", metavar="URL", help="database to use; without it a temporary SQLite file")
     options = parser.parse_args(arguments)
-    if missing := [name for name in FILES if not (options.data / name).is_file()]:
-        print(f"eval_recall: {options.data} has no {' and no '.join(missing)}", file=sys.stderr)
+    try:
+        same = measure(read_tasks(options.data), options.engine_url)
+    except DataError as error:
+        print(f"eval_recall: {error}", file=sys.stderr)
         return 2
-
-    locomo, cmrc = (json.loads((options.data / name).read_text(encoding="utf-8")) for name in FILES)
-    tasks = {
-        "LoCoMo facts": list(locomo_facts(locomo)),
-        "LoCoMo turns": list(locomo_turns(locomo)),
-        "CMRC sentences": list(cmrc_sentences(cmrc)),
-    }
-    heads = [f"{name} ({sum(len(scope.questions) for scope in scopes)} q)" for name, scopes in tasks.items()]
-    print(f"| recall@{LIMIT} / MRR / ms a query | " + " | ".join(heads) + " |")
-    print("| --- |" + " --- |" * len(tasks))
-    _measure("unicode61 of SQLite", Unicode61, tasks)
-    _measure("this project", Postings, tasks)
-    if options.variants:
-        for name, replacements in VARIANTS.items():
-            with ExitStack() as stack:
-                for target, attribute, replacement in replacements:
-                    stack.enter_context(patch.object(target, attribute, replacement))
-                identifiers.clear_cache()
-                _measure(name, Postings, tasks)
-        identifiers.clear_cache()
-    return 0
+    except DatabaseUrlError as error:
+        print(f"eval_recall: the URL {error}", file=sys.stderr)
+        return 2
+    except RuntimeNotReady as error:
+        print(f"eval_recall: {error}", file=sys.stderr)
+        return 2
+    return 0 if same else 1
 
 
 if __name__ == "__main__":

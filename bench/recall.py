@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,8 +55,7 @@ def fill_database(folder: Path, count: int, scopes: int, told: Callable[[str], N
         source = entries(seed=count)
         try:
             for number in range(scopes):
-                before = number * each
-                await fill_in_process(storage, scope_name(number), source, each, lambda n, b=before: progress(b, n))
+                await fill_in_process(storage, scope_name(number), source, each, partial(progress, number * each))
         finally:
             await storage.close()
 
