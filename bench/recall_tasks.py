@@ -122,13 +122,15 @@ def cmrc_sentences(articles: list[dict[str, Any]]) -> Iterator[Scope]:
         questions: list[Question] = []
         for paragraph in paragraphs[at : at + PARAGRAPHS_IN_SCOPE]:
             sentences = [
-                (found.end(), positions.setdefault(entry_text(found[0]), len(positions)))
+                (found.start(), found.end(), positions.setdefault(entry_text(found[0]), len(positions)))
                 for found in _SENTENCE.finditer(paragraph["context"])
             ]
             for asked in paragraph["qas"]:
+                # -1 stands for an answer that is not in the paragraph word for word; it is in no sentence.
                 starts = {answer["answer_start"] for answer in asked["answers"]}
-                # The sentences cover the paragraph, so an answer begins in the first that ends after its start.
-                right = {next((position for end, position in sentences if start < end), None) for start in starts}
-                if known := frozenset(position for position in right if position is not None):
-                    questions.append(Question(asked["question"], known))
+                right = frozenset(
+                    position for begin, end, position in sentences if any(begin <= start < end for start in starts)
+                )
+                if right:
+                    questions.append(Question(asked["question"], right))
         yield Scope(list(positions), questions)

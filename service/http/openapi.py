@@ -14,6 +14,7 @@ from litestar.handlers import HTTPRouteHandler
 from contracts.artifacts import ExperienceContent, ProfileContent, TopicMemoryContent
 from contracts.errors import ErrorEnvelope
 from service.http.body import JSON_TYPE
+from service.http.links import LINKS
 from service.http.operation import PATH_KINDS, Operation
 from service.http.routes import ROUTES
 
@@ -182,6 +183,8 @@ def _responses(each: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
         "headers": _headers(*each.sends, REQUEST_ID),
         "content": {each.answer_type: {"schema": answers[0] if len(answers) == 1 else {"anyOf": answers}}},
     }
+    if each.operation_id in LINKS:
+        success["links"] = LINKS[each.operation_id]
     responses = {each.status: success}
     if each.operation_id == "get_ready":
         responses[503] = {**success, "description": "Not ready."}
