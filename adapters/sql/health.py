@@ -23,6 +23,15 @@ class SqlHealth:
             checks["writes"] = await self._said(self._written())
         return checks
 
+    async def probe_write(self) -> None:
+        """Write one row that nothing reads. Raises RuntimeNotReady where the database takes no writes."""
+
+        async def job(transaction: Transaction) -> None:
+            now = datetime.now(UTC).isoformat().encode()
+            await write_setting(transaction, self._engine.dialect, "last_write_probe", now)
+
+        await self._engine.write(job)
+
     async def _said(self, check: Awaitable[str]) -> str:
         try:
             return await check
@@ -43,10 +52,5 @@ class SqlHealth:
     async def _written(self) -> str:
         """After a failed write, try one: a check that never writes could not see that the disk has room again."""
         if self._engine.last_write_failed:
-
-            async def job(transaction: Transaction) -> None:
-                now = datetime.now(UTC).isoformat().encode()
-                await write_setting(transaction, self._engine.dialect, "last_write_probe", now)
-
-            await self._engine.write(job)
+            await self.probe_write()
         return "ok"

@@ -10,7 +10,7 @@ import click
 from adapters.sql.storage import SqlStorage
 from contracts.errors import ContextError, RuntimeNotReady
 from service.cli.failure import CommandFailed, visible
-from service.cli.opening import opened_storage, probe_write, settings_of_environment, without_secrets
+from service.cli.opening import opened_storage, settings_of_environment, without_secrets
 from service.inference import REINDEX, missing_vectors, opened_embedding
 from service.settings import Settings, SettingsError, check_bind
 
@@ -64,7 +64,7 @@ async def _findings() -> AsyncIterator[Finding]:
             await storage.check()
             yield Finding(name, True, "made by the tokenizer of this version")
             name = "writes"
-            await probe_write(storage)
+            await storage.health.probe_write()
             yield Finding(name, True, "the database takes them")
             name = "embedding"
             async for finding in _embedding(settings, storage):

@@ -5,12 +5,9 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.sql.engine import Transaction
-from adapters.sql.settings_table import write_setting
 from adapters.sql.storage import SqlStorage
 from adapters.storage import DatabaseUrlError, open_storage
 from service.cli.failure import CommandFailed
@@ -85,16 +82,6 @@ def in_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:
             return await work(runtime)
 
     return asyncio.run(run())
-
-
-async def probe_write(storage: SqlStorage) -> None:
-    """Write one row that nothing reads. Raises RuntimeNotReady where the database takes no writes."""
-
-    async def job(transaction: Transaction) -> None:
-        now = datetime.now(UTC).isoformat().encode()
-        await write_setting(transaction, storage.engine.dialect, "last_write_probe", now)
-
-    await storage.engine.write(job)
 
 
 def without_secrets(database_url: str) -> str:

@@ -12,7 +12,6 @@ from service.cli.opening import (
     make_default_folder,
     opened_runtime,
     opened_storage,
-    probe_write,
     settings_of_environment,
     without_secrets,
 )
@@ -98,7 +97,7 @@ async def _require_servable(settings: Settings, *, migrate_first: bool) -> None:
             for migration in await storage.migrate():
                 click.echo(f"applied {migration.version:04} {migration.name}")
         await storage.check()
-        await probe_write(storage)
+        await storage.health.probe_write()
 
 
 def _require_free_port(settings: Settings) -> None:
