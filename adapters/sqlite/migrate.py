@@ -3,8 +3,9 @@
 import sqlite3
 from datetime import UTC, datetime
 
+from adapters.sql.engine import Transaction, run_to_end
 from adapters.sql.migrations import Applied, Migration, missing, packaged
-from adapters.sqlite.engine import SqliteEngine
+from adapters.sqlite.engine import SqliteEngine, SqliteTransaction
 
 _CREATE = """CREATE TABLE IF NOT EXISTS schema_migration (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL)"""
@@ -18,7 +19,8 @@ class SqliteMigrator:
         self.known = packaged("adapters.sqlite")
 
     async def applied(self) -> tuple[Applied, ...]:
-        return await self._engine.on_writer(_applied)
+        # On the reader: `/health/ready` asks this, and must not wait behind a writer that waits for another process.
+        return await self._engine.read(_read_applied)
 
     async def is_empty(self) -> bool:
         return await self._engine.on_writer(
@@ -30,7 +32,7 @@ class SqliteMigrator:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 connection.execute(_CREATE)
-                todo = missing(migrations, _applied(connection))
+                todo = missing(migrations, run_to_end(_read_applied(SqliteTransaction(connection))))
                 for migration in todo:
                     for statement in _statements(migration.sql):
                         connection.execute(statement)
@@ -47,11 +49,11 @@ class SqliteMigrator:
         return await self._engine.on_writer(run)
 
 
-def _applied(connection: sqlite3.Connection) -> tuple[Applied, ...]:
-    table = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migration'")
-    if table.fetchone() is None:
+async def _read_applied(transaction: Transaction) -> tuple[Applied, ...]:
+    table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migration'"
+    if not await transaction.fetch(table):
         return ()
-    rows = connection.execute("SELECT version, sha256 FROM schema_migration ORDER BY version")
+    rows = await transaction.fetch("SELECT version, sha256 FROM schema_migration ORDER BY version")
     return tuple(Applied(version, sha256) for version, sha256 in rows)
 
 

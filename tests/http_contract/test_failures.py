@@ -60,19 +60,21 @@ def test_too_many_requests_under_way_are_503_with_retry_after(folder: Path, star
     api = sidecar.api()
     scope = api.new_scope()
 
-    def slowly() -> Iterator[bytes]:
-        yield b"\n"
-        time.sleep(1)
-        yield b"\n"
-
+    # A write that waits for another program's lock holds the only place.
+    lock = sqlite3.connect(sidecar.database, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(1) as threads:
-        importing = threads.submit(lambda: api.import_bytes(scope, slowly()))
-        time.sleep(0.3)
-        refused = api.get(scope_path(scope))
+        waiting = threads.submit(
+            lambda: api.post("/v1/memory/remember", scope_id=scope, kind="k", text="t").status_code
+        )
+        time.sleep(0.5)
+        refused = sidecar.api().get(scope_path(scope))
         failed(refused, 503, "runtime_not_ready")
         assert refused.headers["Retry-After"].isdigit()
         assert api.get("/health/live").status_code == api.get("/health/ready").status_code == 200
-        assert importing.result() == []
+        lock.execute("ROLLBACK")
+        assert waiting.result() == 200
+    lock.close()
     assert api.get(scope_path(scope)).status_code == 200
 
 
