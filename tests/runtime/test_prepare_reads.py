@@ -136,12 +136,12 @@ async def test_late_recall_is_an_error_and_never_an_empty_result(runtime: Runtim
 
 
 async def test_legs_run_at_the_same_time(runtime: Runtime, spies: dict[str, Spy]) -> None:
-    """Seven legs of 0.2 seconds take far less than 1.4 seconds together."""
+    """Seven legs of half a second take far less than 3.5 seconds together."""
     for spy in spies.values():
-        spy.wait_s = 0.2
+        spy.wait_s = 0.5
     started = asyncio.get_running_loop().time()
     await prepare(runtime, {"sections": [{"family": family.replace("_", "-"), "limit": 1} for family in FAMILIES]})
-    assert asyncio.get_running_loop().time() - started < 0.8
+    assert asyncio.get_running_loop().time() - started < 2
 
 
 async def test_a_family_without_a_source_has_no_candidates(runtime: Runtime) -> None:
