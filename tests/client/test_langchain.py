@@ -1,7 +1,7 @@
 """LangChain and LangGraph: one prepare per user turn, its text in every model call of the turn, never stored."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -10,9 +10,9 @@ pytest.importorskip("langchain.agents", reason="the langchain extra is not insta
 
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from powercontext_client import AsyncContextClient, AsyncRecall, ContextClient, Recall, Selection
 from powercontext_client.langchain import PowerContextMiddleware, with_recalled
 
@@ -112,6 +112,62 @@ def test_a_graph_of_ones_own_adds_the_text_where_it_calls_the_model(service: Fak
         state = graph.compile().invoke({"messages": [HumanMessage("q1")]})
     assert contents(model.asked[0]) == ["q1", CONTENT]
     assert contents(state["messages"]) == ["q1", "done"]
+
+
+def texts_of_one_turn(service: FakeService, selections: Iterable[Selection]) -> list[Any]:
+    """The text in each model call of one turn of a graph with a tool, whose configuration changes before each call.
+
+    After every call the service has another text, as if another client had written.
+    """
+    steps = list(selections)
+    calls = [AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": str(n)}]) for n in range(len(steps) - 1)]
+    model = RecordingModel(messages=iter([*calls, AIMessage("done")]))
+    coming = iter(steps)
+
+    def call_model(state: MessagesState) -> dict[str, Any]:
+        text = f" text {len(service.received)}\n"
+        service.answer({**READY, "content": text, "content_bytes": len(text)})
+        recall.selection = next(coming)
+        return {"messages": [model.invoke(with_recalled(recall, state["messages"], "thread"))]}
+
+    def call_tool(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [ToolMessage("found", tool_call_id=state["messages"][-1].tool_calls[0]["id"])]}
+
+    def after_model(state: MessagesState) -> str:
+        return "tool" if state["messages"][-1].tool_calls else END
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", call_model)
+    graph.add_node("tool", call_tool)
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", after_model, ["tool", END])
+    graph.add_edge("tool", "model")
+    with ContextClient(service.url) as client:
+        recall = Recall(client, steps[0])
+        state = graph.compile().invoke({"messages": [HumanMessage("q1")]})
+    assert state["messages"][-1].content == "done"
+    assert [contents(asked)[0] for asked in model.asked] == ["q1"] * len(steps)
+    return [contents(asked)[1] for asked in model.asked]
+
+
+def test_a_turn_of_a_graph_with_three_tool_calls_keeps_the_text_of_its_one_prepare(service: FakeService) -> None:
+    """Case R77."""
+    assert texts_of_one_turn(service, [SELECTION] * 4) == [" text 0\n"] * 4
+    assert len(service.received) == 1
+
+
+def test_another_selection_or_budget_within_a_turn_of_a_graph_is_another_prepare(service: FakeService) -> None:
+    """Case R77: one prepare for each configuration, the same one for the same configuration written differently."""
+    steps = [
+        Selection("s"),
+        Selection("s", assembly={}),
+        Selection("s", assembly={}, max_bytes=4000),
+        Selection("s", assembly={"format": "markdown"}),
+        Selection("s", assembly={"sections": []}),
+        Selection("s"),
+    ]
+    assert texts_of_one_turn(service, steps) == [f" text {n}\n" for n in (0, 1, 2, 1, 3, 0)]
+    assert len(service.received) == 4
 
 
 def test_a_service_that_fails_leaves_the_turn_as_it_is(service: FakeService) -> None:

@@ -1,7 +1,7 @@
 """A model that answers every question alike and records what it was asked.
 
-It may ask for a tool first, one that no host has; the host reports that and asks again, within the same turn.
-Speaks chat completions (Hermes, pi, opencode) and responses (Codex), each as JSON and as server-sent events.
+It may ask for a tool first; the host reports what came of it and asks again, within the same turn.
+Speaks chat completions and responses (Codex), each as JSON and as server-sent events.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 ANSWER = "STUB-ANSWER-OK"
-TOOL = "no_such_tool"
+NO_TOOL = "no_such_tool"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
 RESPONSES_USAGE = {
     "input_tokens": 10,
@@ -29,12 +29,21 @@ RESPONSES_USAGE = {
 class StubModel:
     """Where the model is, and the JSON body of every question in order of arrival.
 
-    tool_calls: how many of the next questions are answered by a call of a tool that does not exist.
+    tool_calls: how many of the next questions are answered by a call of `tool`, by default one that no host has.
     """
 
     url: str
     tool_calls: int = 0
+    tool: str = NO_TOOL
     asked: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of the tool `name` without arguments."""
+
+    name: str
+    number: int
 
 
 @contextlib.contextmanager
@@ -53,16 +62,16 @@ def stub_model() -> Iterator[StubModel]:
         server.server_close()
 
 
-def _spoken(call: int) -> tuple[dict[str, Any], str]:
-    """The assistant's message and why it ended; `call` numbers a tool call, 0 is the answer itself."""
-    if not call:
+def _spoken(call: ToolCall | None) -> tuple[dict[str, Any], str]:
+    """The assistant's message and why it ended; without a call it is the answer itself."""
+    if call is None:
         return {"role": "assistant", "content": ANSWER}, "stop"
-    function = {"name": TOOL, "arguments": "{}"}
-    asked = {"index": 0, "id": f"call_{call}", "type": "function", "function": function}
+    function = {"name": call.name, "arguments": "{}"}
+    asked = {"index": 0, "id": f"call_{call.number}", "type": "function", "function": function}
     return {"role": "assistant", "content": None, "tool_calls": [asked]}, "tool_calls"
 
 
-def chat_events(name: str, call: int) -> list[dict[str, Any]]:
+def chat_events(name: str, call: ToolCall | None) -> list[dict[str, Any]]:
     """A streamed chat completion."""
     frame = {"id": "c1", "object": "chat.completion.chunk", "created": int(time.time()), "model": name}
     spoken, reason = _spoken(call)
@@ -73,7 +82,7 @@ def chat_events(name: str, call: int) -> list[dict[str, Any]]:
     ]
 
 
-def chat_answer(name: str, call: int) -> dict[str, Any]:
+def chat_answer(name: str, call: ToolCall | None) -> dict[str, Any]:
     """A chat completion in one piece."""
     message, reason = _spoken(call)
     choice = {"index": 0, "finish_reason": reason, "message": message}
@@ -81,18 +90,18 @@ def chat_answer(name: str, call: int) -> dict[str, Any]:
     return {**frame, "usage": USAGE, "choices": [choice]}
 
 
-def response_answer(name: str, call: int) -> dict[str, Any]:
+def response_answer(name: str, call: ToolCall | None) -> dict[str, Any]:
     """An answer of the responses interface in one piece."""
     text = {"type": "output_text", "text": ANSWER, "annotations": []}
     item = {"type": "message", "id": "m1", "status": "completed", "role": "assistant", "content": [text]}
-    if call:
-        asked = {"name": TOOL, "arguments": "{}", "call_id": f"call_{call}"}
-        item = {"type": "function_call", "id": f"f{call}", "status": "completed", **asked}
+    if call is not None:
+        asked = {"name": call.name, "arguments": "{}", "call_id": f"call_{call.number}"}
+        item = {"type": "function_call", "id": f"f{call.number}", "status": "completed", **asked}
     frame = {"id": "r1", "object": "response", "created_at": int(time.time()), "status": "completed", "model": name}
     return {**frame, "output": [item], "usage": RESPONSES_USAGE}
 
 
-def response_events(name: str, call: int) -> list[dict[str, Any]]:
+def response_events(name: str, call: ToolCall | None) -> list[dict[str, Any]]:
     """A streamed answer of the responses interface."""
     whole = response_answer(name, call)
     item = whole["output"][0]
@@ -126,8 +135,8 @@ def _handler(model: StubModel) -> type[BaseHTTPRequestHandler]:
             asked = json.loads(self._body())
             model.asked.append(asked)
             name, streamed = asked.get("model", "stub-model"), bool(asked.get("stream"))
-            call = model.tool_calls
-            model.tool_calls = max(0, call - 1)
+            call = ToolCall(model.tool, model.tool_calls) if model.tool_calls else None
+            model.tool_calls = max(0, model.tool_calls - 1)
             if self.path.partition("?")[0].endswith("/chat/completions"):
                 self._events(chat_events(name, call), "[DONE]") if streamed else self._json(chat_answer(name, call))
             elif self.path.partition("?")[0].endswith("/responses"):

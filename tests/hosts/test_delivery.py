@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.hosts.conftest import Bench, turn_strings
-from tests.hosts.programs import Hermes, HermesHook
+from tests.hosts.programs import HermesHook, Turn
 from tests.hosts.sidecar import LARGE_SCOPE_ID, MEMORIES, QUESTION, TAG_MEMORY, TAG_SCOPE_ID
 
 pytestmark = [pytest.mark.hosts, pytest.mark.timeout(600)]
@@ -65,7 +65,7 @@ def test_the_hosts_own_words_stay_outside_the_content(bench: Bench) -> None:
     assert before.endswith(bench.host.lead_in)
     assert "POWERCONTEXT_PREPARED" not in before + after
     told = "\n".join(bench.delivered())
-    assert told.index(QUESTION) < told.index(content)
+    assert (told.index(content) < told.index(QUESTION)) is bench.host.text_first
 
 
 def test_a_change_of_order_limit_show_or_budget_within_a_session_gives_the_text_of_that_turn(bench: Bench) -> None:
@@ -120,25 +120,28 @@ def test_the_largest_text_that_the_host_passes_on_arrives_unchanged(bench: Bench
 def test_white_space_around_the_content_is_kept_or_nothing_is_handed_over(bench: Bench) -> None:
     """The content is opaque: that today's texts begin and end with a word is nothing a host may rely on."""
     bench.proxy.content = " \n\tPOWERCONTEXT_PREPARED\r\n  trailing \n\n"
-    assert bench.turn().answered
+    turn = bench.turn()
+    assert turn.answered
     if isinstance(bench.host, HermesHook):
-        assert_left_out(bench, "Hermes would trim the white space")
+        assert_left_out(bench, turn, "Hermes would trim the white space")
     else:
         only_text(bench)
 
 
 def test_the_hosts_own_tags_in_the_content_are_kept_or_nothing_is_handed_over(bench: Bench) -> None:
-    assert bench.turn(settings={"SCOPE_ID": TAG_SCOPE_ID, **bench.assembly("{}")}).answered
+    turn = bench.turn(settings={"SCOPE_ID": TAG_SCOPE_ID, **bench.assembly("{}")})
+    assert turn.answered
     content = bench.proxy.prepares[0].content
     assert content is not None
     assert TAG_MEMORY in content
-    if type(bench.host) is Hermes:
-        assert_left_out(bench, "Hermes would alter the text")
+    assert bench.host.altered in content
+    if bench.host.altered:
+        assert_left_out(bench, turn, "would alter the text")
     else:
         only_text(bench)
 
 
-def assert_left_out(bench: Bench, reason: str) -> None:
-    """Nothing was injected, and the log says why."""
+def assert_left_out(bench: Bench, turn: Turn, reason: str) -> None:
+    """Nothing was injected, and the plugin says why."""
     assert [text for text in bench.delivered() if "POWERCONTEXT_PREPARED" in text] == []
-    assert reason in (bench.host.home / "logs" / "agent.log").read_text()
+    assert reason in bench.host.said(turn)

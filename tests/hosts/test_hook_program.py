@@ -1,4 +1,4 @@
-"""The hook program of Codex and Claude Code, run as these run it: an event on standard input, an answer on output."""
+"""The hook program of Codex, Claude Code and WorkBuddy, run as these run it: an event comes in, an answer goes out."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.client.fake_service import FakeService, running
-from tests.hosts.programs import PLUGINS
+from tests.hosts.programs import PLUGINS, WorkBuddy
 from tests.hosts.recording_proxy import FAULTS
 
 HOOK = PLUGINS / "codex-claude-code" / "powercontext_hook.py"
@@ -24,7 +24,8 @@ READY = {
     "content_bytes": len(CONTENT.encode()),
 }
 TOKEN = "pct_secret-token"
-VARIABLE = {"codex": "CODEX", "claude-code": "CLAUDE_CODE"}
+VARIABLE = {"codex": "CODEX", "claude-code": "CLAUDE_CODE", "workbuddy": "WORKBUDDY"}
+MOST_BYTES = {"codex": 10_000, "claude-code": 10_000, "workbuddy": 32_768}
 
 
 @pytest.fixture
@@ -81,8 +82,8 @@ def test_the_content_is_added_unchanged_after_the_hooks_own_words(host: str, ser
 
 def test_the_assembly_of_this_host_is_sent_as_written(host: str, service: FakeService) -> None:
     written = '{"sections":[{"limit":2, "family":"experience"}],"show":["recall_rank"]}'
-    other = VARIABLE["codex" if host == "claude-code" else "claude-code"]
-    settings = {f"{VARIABLE[host]}_CONTEXT_ASSEMBLY": written, f"{other}_CONTEXT_ASSEMBLY": '{"sections":[]}'}
+    settings = {f"{variable}_CONTEXT_ASSEMBLY": '{"sections":[]}' for variable in VARIABLE.values()}
+    settings[f"{VARIABLE[host]}_CONTEXT_ASSEMBLY"] = written
     added(run(host, SCOPE_ID="s", BASE_URL=service.url, **settings))
     assert written.encode() in service.last.body
     assert service.last.json()["assembly"] == json.loads(written)
@@ -101,7 +102,7 @@ def test_a_setting_of_the_host_wins_over_the_common_one(host: str, service: Fake
 def test_the_budget_is_lowered_so_that_words_and_content_pass_the_hosts_limit(host: str, service: FakeService) -> None:
     words = len(added(run(host, SCOPE_ID="s", BASE_URL=service.url)).encode()) - len(CONTENT.encode())
     run(host, SCOPE_ID="s", BASE_URL=service.url, MAX_BYTES="32768")
-    assert service.last.json()["max_bytes"] == 10_000 - words
+    assert service.last.json()["max_bytes"] == MOST_BYTES[host] - words
     run(host, SCOPE_ID="s", BASE_URL=service.url, MAX_BYTES="600")
     assert service.last.json()["max_bytes"] == 600
 
@@ -131,6 +132,16 @@ def test_an_empty_answer_adds_nothing(host: str, service: FakeService) -> None:
     service.answer({**READY, "status": "empty", "content": None, "content_bytes": 0})
     done = run(host, SCOPE_ID="s", BASE_URL=service.url)
     assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_a_text_that_workbuddy_would_rewrite_is_left_out_there_alone(host: str, service: FakeService) -> None:
+    content = f"a {WorkBuddy.altered} b"
+    service.answer({**READY, "content": content, "content_bytes": len(content)})
+    done = run(host, SCOPE_ID="s", BASE_URL=service.url)
+    if host == "workbuddy":
+        assert_nothing_added(done)
+    else:
+        assert added(done).endswith(content)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

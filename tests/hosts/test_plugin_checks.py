@@ -20,10 +20,13 @@ PYTHON_COPIES = (
     "codex-claude-code/powercontext_prepare.py",
     "hermes/powercontext/powercontext_prepare.py",
     "hermes/powercontext_pre_llm_call/powercontext_prepare.py",
+    "bub/powercontext_bub/powercontext_prepare.py",
+    "workbuddy/powercontext_prepare.py",
 )
-JAVASCRIPT_COPIES = ("pi/prepare.mjs", "opencode/powercontext/prepare.mjs")
+JAVASCRIPT_COPIES = ("pi/prepare.mjs", "opencode/powercontext/prepare.mjs", "dsh/prepare.mjs", "openclaw/prepare.mjs")
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="needs Node")
+HOOK_COPIES = ("codex-claude-code/powercontext_hook.py", "workbuddy/powercontext_hook.py")
 REFUSED = "refused"
 
 Request = tuple[str | None, str, str, str, int]
@@ -114,7 +117,9 @@ def test_the_table_counts_the_bytes_of_its_content() -> None:
     assert len(CONTENT.encode()) == CONTENT_BYTES
 
 
-@pytest.mark.parametrize("copies", [PYTHON_COPIES, JAVASCRIPT_COPIES], ids=["Python", "JavaScript"])
+@pytest.mark.parametrize(
+    "copies", [PYTHON_COPIES, JAVASCRIPT_COPIES, HOOK_COPIES], ids=["Python", "JavaScript", "hook program"]
+)
 def test_every_plugin_carries_the_same_module(copies: tuple[str, ...]) -> None:
     assert len({(PLUGINS / copy).read_bytes() for copy in copies}) == 1
 

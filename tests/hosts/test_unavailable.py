@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.hosts.conftest import Bench, strings
-from tests.hosts.programs import Codex, Hermes, HermesHook, Host, Opencode, Pi
+from tests.hosts.programs import Bub, Codex, Dsh, Hermes, HermesHook, Host, OpenClaw, Opencode, Pi, WorkBuddy
 from tests.hosts.recording_proxy import FAULTS, FAULTY_TEXT, HANG
 
 pytestmark = [pytest.mark.hosts, pytest.mark.timeout(600)]
@@ -21,6 +21,10 @@ FAULTS_OF: dict[type[Host], tuple[str, ...]] = {
     HermesHook: ("422", "over the budget"),
     Pi: tuple(FAULTS),
     Opencode: FEW,
+    Bub: FEW,
+    Dsh: tuple(FAULTS),
+    OpenClaw: FEW,
+    WorkBuddy: tuple(FAULTS),
 }
 
 
