@@ -31,7 +31,7 @@ SCOPES_IMPORTED = 64
 """Of a database with many Scopes, so many get entries of their own through the storage; the rows of the others are
 copies of theirs under another key. What a query reads is the same, and filling takes minutes less."""
 
-_COPIED_TABLES = ("scope", "memory_head", "memory_version", "corpus", "posting", "posting_document")
+_COPIED_TABLES = ("scope", "memory_head", "memory_version", "corpus", "posting_tail", "posting", "posting_document")
 
 
 class Database(NamedTuple):

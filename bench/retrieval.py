@@ -12,6 +12,7 @@ from unittest.mock import patch
 from uuid import uuid4
 
 from adapters import ranking
+from adapters.postings import encode_block, posting_code
 from adapters.sql.index import BLOCK_POSTINGS
 from adapters.sql.storage import SqlStorage
 from adapters.text import Tokens, english, identifiers, index_terms, ngrams, query_terms
@@ -58,12 +59,12 @@ class _Postings:
         postings: dict[int, list[tuple[int, int]]] = {}
         for slot, each in enumerate(tokens):
             for term, frequency in each.frequencies.items():
-                code = ranking.posting_code(frequency, each.length)
+                code = posting_code(frequency, each.length)
                 postings.setdefault(term, []).append((slot, code))
         self._terms = {
             term: ranking.Term(
                 len(found),
-                [ranking.encode_block(found[at : at + BLOCK_POSTINGS]) for at in range(0, len(found), BLOCK_POSTINGS)],
+                [encode_block(found[at : at + BLOCK_POSTINGS]) for at in range(0, len(found), BLOCK_POSTINGS)],
             )
             for term, found in postings.items()
         }

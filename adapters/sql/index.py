@@ -1,8 +1,9 @@
 """The text index: postings in blocks, written in the transaction of the rows they point at.
 
-A term's newest postings are its tail (block 0), whose `n` is the term's document frequency. A full tail is sealed
-as a block named by its first slot. Slots only grow, so the block that holds a slot is found by name. A write touches
-one small row for each of its terms, whatever the size of the Scope.
+A term's newest postings are its tail, whose `n` is the term's document frequency. A full tail is sealed as a block
+named by its first slot. Slots only grow, so the block that holds a slot is found by name. A write touches one small row
+for each of its terms, whatever the size of the Scope. Tails are a table of their own, so that those of one Scope lie
+together: between sealed blocks each would cost a page of its own at every read and write.
 """
 
 from array import array
@@ -11,20 +12,16 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
-from adapters.ranking import decode_block, encode_block, posting_code
+from adapters.postings import POSTING_BYTES, append_posting, count_postings, first_slot, posting_code, remove_posting
 from adapters.sql.engine import Dialect, Transaction, execute_in, fetch_in
 from adapters.sql.vectors import remove_vectors
 from adapters.text import index_terms
 
-TAIL = 0
-
 BLOCK_POSTINGS = 128
 """Postings of a sealed block. A tail is rewritten at every write of its term, so it must stay small."""
 
-POSTING_BYTES = 6
-
 Posting: TypeAlias = tuple[int, int]
-"""A slot, and the code of the term's frequency and the document's length (`adapters.ranking`)."""
+"""A slot, and the code of the term's frequency and the document's length (`adapters.postings`)."""
 
 
 class Corpus(IntEnum):
@@ -43,9 +40,11 @@ class Document(NamedTuple):
     text: str
 
 
-class _Block(NamedTuple):
-    n: int
-    postings: list[Posting]
+class _Tail(NamedTuple):
+    """The document frequency of a term and its newest postings."""
+
+    n: int = 0
+    data: bytes = b""
 
 
 async def index_documents(
@@ -63,31 +62,33 @@ async def index_documents(
     entering, length_added, rows = _tokenize(scope, corpus, added)
     leaving, length_removed = await _stored_terms(transaction, scope, corpus, removed)
     terms = sorted(entering.keys() | leaving.keys())
-    blocks: dict[tuple[int, int], _Block | None] = {}
-    for term, n, data in await fetch_in(
-        transaction,
-        "SELECT term, n, data FROM posting WHERE scope = ? AND corpus = ? AND block = 0 AND term IN (…)",
-        (scope, corpus),
-        terms,
-    ):
-        blocks[term, TAIL] = _Block(n, _postings(data))
+    tails = {
+        term: _Tail(n, bytes(data))
+        for term, n, data in await fetch_in(
+            transaction,
+            "SELECT term, n, data FROM posting_tail WHERE scope = ? AND corpus = ? AND term IN (…)",
+            (scope, corpus),
+            terms,
+        )
+    }
+    sealed: dict[tuple[int, int], bytes] = {}
     for term in terms:
-        tail = blocks.get((term, TAIL)) or _Block(0, [])
-        frequency, postings = tail
+        frequency, tail = tails.get(term, _Tail())
         for slot in leaving.get(term, ()):
-            kept = [posting for posting in postings if posting[0] != slot]
-            if len(kept) == len(postings):
-                await _remove_sealed(transaction, scope, corpus, term, slot, blocks)
-            postings = kept
+            kept = remove_posting(tail, slot)
+            if kept is tail:
+                await _remove_sealed(transaction, scope, corpus, term, slot, sealed)
+            tail = kept
             frequency -= 1
-        for posting in entering.get(term, ()):
-            postings.append(posting)
+        for slot, code in entering.get(term, ()):
+            tail = append_posting(tail, slot, code)
             frequency += 1
-            if len(postings) == BLOCK_POSTINGS:
-                blocks[term, postings[0][0]] = _Block(len(postings), postings)
-                postings = []
-        blocks[term, TAIL] = _Block(frequency, postings) if frequency else None
-    await _write_blocks(transaction, dialect, scope, corpus, blocks)
+            if len(tail) == BLOCK_POSTINGS * POSTING_BYTES:
+                sealed[term, first_slot(tail)] = tail
+                tail = b""
+        tails[term] = _Tail(frequency, tail)
+    await _write_tails(transaction, dialect, scope, corpus, tails)
+    await _write_sealed(transaction, dialect, scope, corpus, sealed)
     await transaction.execute_many(
         "INSERT INTO posting_document (scope, corpus, slot, length, terms) VALUES (?, ?, ?, ?, ?)", rows
     )
@@ -105,13 +106,8 @@ async def index_documents(
 
 async def clear_corpus(transaction: Transaction, scope: int, corpus: Corpus) -> None:
     """Take everything of one corpus of one Scope out of the index."""
-    for table in ("posting", "posting_document", "corpus"):
+    for table in ("posting_tail", "posting", "posting_document", "corpus"):
         await transaction.execute(f"DELETE FROM {table} WHERE scope = ? AND corpus = ?", scope, corpus)
-
-
-def _postings(data: bytes) -> list[Posting]:
-    slots, codes = decode_block(bytes(data))
-    return list(zip(slots, codes, strict=True))
 
 
 def _tokenize(
@@ -157,11 +153,11 @@ async def _remove_sealed(
     corpus: Corpus,
     term: int,
     slot: int,
-    blocks: dict[tuple[int, int], _Block | None],
+    sealed: dict[tuple[int, int], bytes],
 ) -> None:
-    """Take `slot` out of the sealed block that holds it; an emptied block goes."""
+    """Take `slot` out of the sealed block that holds it; an emptied block stays in `sealed` without postings."""
     rows = await transaction.fetch(
-        "SELECT block, data FROM posting WHERE scope = ? AND corpus = ? AND term = ? AND block > 0 AND block <= ?"
+        "SELECT block, data FROM posting WHERE scope = ? AND corpus = ? AND term = ? AND block <= ?"
         " ORDER BY block DESC LIMIT 1",
         scope,
         corpus,
@@ -171,32 +167,39 @@ async def _remove_sealed(
     if not rows:
         raise AssertionError("the index does not hold a document that it lists; run reindex")
     name, data = rows[0]
-    known = blocks.get((term, name))
-    postings = known.postings if known is not None else _postings(data)
-    kept = [posting for posting in postings if posting[0] != slot]
-    blocks[term, name] = _Block(len(kept), kept) if kept else None
+    sealed[term, name] = remove_posting(sealed.get((term, name), bytes(data)), slot)
 
 
-async def _write_blocks(
-    transaction: Transaction,
-    dialect: Dialect,
-    scope: int,
-    corpus: Corpus,
-    blocks: dict[tuple[int, int], _Block | None],
+async def _write_tails(
+    transaction: Transaction, dialect: Dialect, scope: int, corpus: Corpus, tails: dict[int, _Tail]
 ) -> None:
+    """Store the tails; the row of a term that no document holds any more goes."""
     # Always in one order, so that engines which lock rows never lock crosswise.
-    ordered = sorted(blocks.items())
+    ordered = sorted(tails.items())
+    await transaction.execute_many(
+        dialect.upsert("posting_tail", ["scope", "corpus", "term"], ["n", "data"]),
+        [(scope, int(corpus), term, tail.n, tail.data) for term, tail in ordered if tail.n],
+    )
+    await execute_in(
+        transaction,
+        "DELETE FROM posting_tail WHERE scope = ? AND corpus = ? AND term IN (…)",
+        (scope, int(corpus)),
+        [term for term, tail in ordered if not tail.n],
+    )
+
+
+async def _write_sealed(
+    transaction: Transaction, dialect: Dialect, scope: int, corpus: Corpus, sealed: dict[tuple[int, int], bytes]
+) -> None:
+    """Store the sealed blocks by (term, first slot); those without postings go."""
+    ordered = sorted(sealed.items())
     await transaction.execute_many(
         dialect.upsert("posting", ["scope", "corpus", "term", "block"], ["n", "data"]),
-        [
-            (scope, int(corpus), term, name, block.n, encode_block(block.postings))
-            for (term, name), block in ordered
-            if block is not None
-        ],
+        [(scope, int(corpus), term, name, count_postings(data), data) for (term, name), data in ordered if data],
     )
     emptied: dict[int, list[int]] = defaultdict(list)
-    for (term, name), block in ordered:
-        if block is None:
+    for (term, name), data in ordered:
+        if not data:
             emptied[name].append(term)
     for name, terms in emptied.items():
         await execute_in(

@@ -29,6 +29,7 @@ _external_references = msgspec.json.Decoder(tuple[ExternalReference, ...])
 
 # Rows of a Scope, children before what they point at.
 _TABLES_OF_A_SCOPE = (
+    "posting_tail",
     "posting",
     "posting_document",
     "corpus",

@@ -2,9 +2,10 @@
 
 from functools import lru_cache
 
+from adapters.postings import POSTING_BYTES
 from adapters.ranking import K1, Term, choose_terms, inverse_document_frequency, postings_budget, rank
 from adapters.sql.engine import Transaction, fetch_in
-from adapters.sql.index import BLOCK_POSTINGS, POSTING_BYTES, Corpus
+from adapters.sql.index import BLOCK_POSTINGS, Corpus
 from adapters.text import query_terms
 
 # The legs of one prepare ask with the same query; tokenizing 8192 characters costs milliseconds.
@@ -36,7 +37,7 @@ async def search_corpus(
         term: (frequency, data)
         for term, frequency, data in await fetch_in(
             transaction,
-            "SELECT term, n, data FROM posting WHERE scope = ? AND corpus = ? AND block = 0 AND term IN (…)",
+            "SELECT term, n, data FROM posting_tail WHERE scope = ? AND corpus = ? AND term IN (…)",
             (scope, corpus),
             asked.terms + asked.covered,
         )
@@ -61,8 +62,7 @@ async def _newest_blocks(
 ) -> dict[int, list[bytes]]:
     """The last `count` sealed blocks of one term, oldest first."""
     rows = await transaction.fetch(
-        "SELECT data FROM posting WHERE scope = ? AND corpus = ? AND term = ? AND block > 0"
-        " ORDER BY block DESC LIMIT ?",
+        "SELECT data FROM posting WHERE scope = ? AND corpus = ? AND term = ? ORDER BY block DESC LIMIT ?",
         scope,
         corpus,
         term,
@@ -78,7 +78,7 @@ async def _sealed_blocks(
     blocks: dict[int, list[tuple[int, bytes]]] = {}
     for term, name, data in await fetch_in(
         transaction,
-        "SELECT term, block, data FROM posting WHERE scope = ? AND corpus = ? AND block > 0 AND term IN (…)",
+        "SELECT term, block, data FROM posting WHERE scope = ? AND corpus = ? AND term IN (…)",
         (scope, corpus),
         terms,
     ):

@@ -12,8 +12,11 @@ import pytest
 import adapters
 from adapters import open_storage
 from adapters.sql.engine import Transaction
+from adapters.sql.index import BLOCK_POSTINGS
+from adapters.sql.storage import SqlStorage
 from contracts.errors import RuntimeNotReady
 from contracts.scopes import CreateScopeRequest
+from tests.engines.content import found, remember
 
 ROOT = Path(adapters.__file__).parent.parent
 MIGRATE = """
@@ -126,3 +129,28 @@ async def test_a_changed_or_newer_schema_is_refused(empty_database: Callable[[],
                 await refused()
     finally:
         await storage.close()
+
+
+async def test_the_index_of_the_first_schema_is_found_again_after_migrating(storage: SqlStorage, scope_id: str) -> None:
+    """Its tails were block 0 of `posting`; one term here has a sealed block too."""
+    texts = [f"needle {number}" for number in range(BLOCK_POSTINGS + 2)]
+    for text in texts:
+        await remember(storage, scope_id, text)
+
+    async def as_in_the_first_schema(transaction: Transaction) -> None:
+        await transaction.execute(
+            "INSERT INTO posting (scope, corpus, term, block, n, data)"
+            " SELECT scope, corpus, term, 0, n, data FROM posting_tail"
+        )
+        await transaction.execute("DELETE FROM schema_migration WHERE version = 2")
+
+    async def without_tails(transaction: Transaction) -> None:
+        await transaction.fetch("DROP TABLE posting_tail")
+
+    await storage.engine.write(as_in_the_first_schema)
+    await storage.engine.write(without_tails)
+    assert [migration.version for migration in await storage.migrate()] == [2]
+    for text in (texts[0], texts[-1]):
+        assert (await found(storage, scope_id, text))[0] == text
+    await remember(storage, scope_id, "needle and thread")
+    assert len(await found(storage, scope_id, "needle")) > 1

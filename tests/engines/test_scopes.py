@@ -108,7 +108,7 @@ async def test_a_deleted_scope_takes_everything_with_it(storage: SqlStorage, sco
     async def left(transaction: Transaction) -> dict[str, int]:
         tables = [
             *("memory_head", "memory_version", "artifact_head", "artifact_revision", "topic_piece", "candidate"),
-            *("corpus", "posting", "posting_document", "scope_reference"),
+            *("corpus", "posting_tail", "posting", "posting_document", "scope_reference"),
         ]
         counted = {}
         for table in tables:

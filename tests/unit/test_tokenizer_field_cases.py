@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from adapters.ranking import Term, choose_terms, encode_block, posting_code, rank
+from adapters.postings import encode_block, posting_code
+from adapters.ranking import Term, choose_terms, rank
 from adapters.text import index_terms, query_terms
 
 CANARY = "灰度发布用 canary.yaml 控制比例"
