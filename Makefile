@@ -62,7 +62,7 @@ contract-test: $(VENV)/.installed-dev ## Test the HTTP contract against openapi.
 	$(BIN)/python -m pytest tests/contract $(PYTEST_ARGS)
 
 # Those from pip need no Node.
-hosts-test: $(VENV)/.installed-dev $(if $(filter-out hermes bub dsh,$(HOSTS)),node-needed) ## Run turns of real agent hosts: make hosts-test HOSTS="hermes codex pi opencode"
+hosts-test: $(VENV)/.installed-dev $(if $(filter-out hermes bub dsh workbuddy,$(HOSTS)),node-needed) ## Run turns of real agent hosts: make hosts-test HOSTS="hermes codex pi opencode"
 	$(BIN)/python deploy/hosts/install.py $(HOSTS)
 	POWERCONTEXT_HOSTS="$(HOSTS)" $(BIN)/python -m pytest tests/hosts -m hosts $(PYTEST_ARGS)
 

