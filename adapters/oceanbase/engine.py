@@ -79,6 +79,9 @@ class OceanBaseEngine:
     async def read(self, job: Job[T]) -> T:
         return await with_attempts(lambda: self.in_thread(lambda: self._transact("REPEATABLE READ", job)))
 
+    async def look_up(self, job: Job[T]) -> T:
+        return await self.read(job)
+
     async def write(self, job: Job[T]) -> T:
         try:
             result = await with_attempts(lambda: self.in_thread(lambda: self._transact("READ COMMITTED", job)))

@@ -15,7 +15,7 @@ Value: TypeAlias = None | int | float | str | bytes
 Row: TypeAlias = tuple[Any, ...]
 T = TypeVar("T")
 
-IN_LIST_SIZES = (1, 4, 16, 64, 256, 1024)
+IN_LIST_SIZES = (1, 2, 4, 8, 16, 24, 32, 40, 48, 64, 128, 256, 512, 1024)
 """Lengths to which IN lists are padded, so that engines see few distinct statements and keep their plans."""
 
 
@@ -63,6 +63,10 @@ class Engine(Protocol):
 
     async def read(self, job: Callable[[Transaction], Coroutine[Any, Any, T]]) -> T:
         """Run `job` on one snapshot."""
+        ...
+
+    async def look_up(self, job: Callable[[Transaction], Coroutine[Any, Any, T]]) -> T:
+        """Run `job`, which makes a single SELECT of few rows by their key, and save what a snapshot for several costs."""
         ...
 
     async def write(self, job: Callable[[Transaction], Coroutine[Any, Any, T]]) -> T:

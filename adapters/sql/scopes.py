@@ -82,7 +82,7 @@ class SqlScopes:
             references = tuple(ScopeKey(row[2], _text(row[3])) for row in rows if row[2] is not None)
             return ResolvedScope(ScopeKey(rows[0][0], scope_id), references)
 
-        return await self._engine.read(job)
+        return await self._engine.look_up(job)
 
     async def create(self, request: CreateScopeRequest) -> ScopeDescriptor:
         parameters = hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(request, idempotency_key=""))).digest()
