@@ -80,6 +80,7 @@ def main() -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         reset_contextvars=True,
     )

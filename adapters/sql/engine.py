@@ -66,7 +66,7 @@ class Engine(Protocol):
         ...
 
     async def look_up(self, job: Callable[[Transaction], Coroutine[Any, Any, T]]) -> T:
-        """Run `job`, which makes a single SELECT of few rows by their key, and save what a snapshot for several costs."""
+        """Run `job`, which makes a single SELECT of few rows by their key; cheaper than a snapshot for several."""
         ...
 
     async def write(self, job: Callable[[Transaction], Coroutine[Any, Any, T]]) -> T:

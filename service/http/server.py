@@ -44,6 +44,7 @@ def serve(settings: Settings, workers: int = 1, *, bound: Callable[[], None] | N
         log_config=None,  # ours stays in place
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # no answer and no log line says where a request came from
         workers=workers,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=settings.http_shutdown_timeout_seconds,
