@@ -7,7 +7,6 @@ each, followed by n codes, 2 bytes each, all little-endian on every host.
 
 import struct
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Final
 
 POSTING_BYTES: Final = 6
@@ -60,9 +59,14 @@ def encode_block(postings: Sequence[tuple[int, int]]) -> bytes:
 
 def decode_block(data: bytes) -> tuple[Sequence[int], Sequence[int]]:
     """Return the slots and the codes of a block, in its order. Raises ValueError as `count_postings` does."""
-    count = count_postings(data)
-    values = _unpacker(count)(data)
+    count, values = unpack_block(data)
     return values[:count], values[count:]
+
+
+def unpack_block(data: bytes) -> tuple[int, Sequence[int]]:
+    """Return how many postings a block has, and its numbers: all slots, then all codes. Raises ValueError likewise."""
+    count, unpack = _unpackers[len(data)]
+    return count, unpack(data)
 
 
 def count_postings(data: bytes) -> int:
@@ -70,10 +74,7 @@ def count_postings(data: bytes) -> int:
 
     Raises ValueError when the length is not that of a whole block: the stored bytes are damaged.
     """
-    count, rest = divmod(len(data), POSTING_BYTES)
-    if rest:
-        raise ValueError(f"a block of postings has a multiple of {POSTING_BYTES} bytes, not {len(data)}")
-    return count
+    return _unpackers[len(data)][0]
 
 
 def first_slot(data: bytes) -> int:
@@ -105,6 +106,15 @@ def remove_posting(data: bytes, slot: int) -> bytes:
     )
 
 
-@lru_cache(maxsize=256)
-def _unpacker(count: int) -> Callable[[bytes], tuple[int, ...]]:
-    return struct.Struct(f"<{count}I{count}H").unpack
+class _Unpackers(dict[int, tuple[int, Callable[[bytes], tuple[int, ...]]]]):
+    """Bytes of a block to its number of postings and what decodes it; blocks are short, so there are few sizes."""
+
+    def __missing__(self, size: int) -> tuple[int, Callable[[bytes], tuple[int, ...]]]:
+        count, rest = divmod(size, POSTING_BYTES)
+        if rest:
+            raise ValueError(f"a block of postings has a multiple of {POSTING_BYTES} bytes, not {size}")
+        self[size] = count, struct.Struct(f"<{count}I{count}H").unpack
+        return self[size]
+
+
+_unpackers: Final = _Unpackers()

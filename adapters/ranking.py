@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import log
 from typing import Final, NamedTuple
 
-from adapters.postings import code_frequency, code_length, decode_block
+from adapters.postings import code_frequency, code_length, unpack_block
 
 K1: Final = 0.9
 B: Final = 0.4
@@ -31,9 +31,9 @@ _PLACES_PER_POSTING: Final = 8
 
 
 class Term(NamedTuple):
-    """One chosen term of a query: in how many documents it stands, and the blocks that say which."""
+    """One chosen term of a query: its `inverse_document_frequency`, and its blocks, oldest first."""
 
-    document_frequency: int
+    idf: float
     blocks: Sequence[bytes]
 
 
@@ -76,32 +76,31 @@ def choose_terms(
     return tuple(chosen)
 
 
-def rank(terms: Iterable[Term], n_documents: int, average_length: float, limit: int) -> list[Ranked]:
+def rank(terms: Iterable[Term], average_length: float, limit: int) -> list[Ranked]:
     """Return the `limit` best documents, the best first; of equal scores the larger slot, which is newer, comes first.
 
-    terms: in the order of `choose_terms`, with all blocks of each. n_documents: live documents, at least every term's
-    frequency. average_length: in tokens, above 0. Raises ValueError as `decode_block` does.
+    terms: in the order of `choose_terms`. average_length: in tokens, above 0. Raises ValueError as `unpack_block` does.
     """
-    decoded = [
-        (inverse_document_frequency(n_documents, frequency), *decode_block(data))
-        for frequency, blocks in terms
-        for data in blocks
-        if data
-    ]
+    decoded: list[tuple[float, int, Sequence[int]]] = []
+    for idf, blocks in terms:
+        for data in blocks:
+            count, values = unpack_block(data)
+            if count:
+                decoded.append((idf, count, values))
     if limit <= 0 or not decoded:
         return []
-    weight_of = _weights(average_length).__getitem__
     # Slots grow within a block, so its last is its largest.
-    places = 1 + max(slots[-1] for _, slots, _ in decoded)
-    postings = sum(len(slots) for _, slots, _ in decoded)
+    places = 1 + max([values[count - 1] for _, count, values in decoded])
+    postings = sum([count for _, count, _ in decoded])
     # A list indexed by slot takes half the time of a dict, unless most of its places stay empty.
     sums: list[float] | defaultdict[int, float]
     sums = [0.0] * places if places <= _PLACES_PER_POSTING * postings else defaultdict(float)
-    for idf, slots, codes in decoded:
-        # They are equally long; having zip look costs a tenth of this loop.
-        for slot, weight in zip(slots, map(weight_of, codes), strict=False):
+    weight_of = _weights(average_length).__getitem__
+    for idf, count, values in decoded:
+        # The slots come first and the codes end the loop.
+        for slot, weight in zip(values, map(weight_of, values[count:]), strict=False):
             sums[slot] += idf * weight
-    floor = _floor(sums, (slots for _, slots, _ in decoded), limit)
+    floor = _floor(sums, (values[:count] for _, count, values in decoded), limit)
     scored = enumerate(sums) if isinstance(sums, list) else sums.items()
     found = [(round(score, SCORE_DIGITS), slot) for slot, score in scored if score >= floor]
     found.sort(reverse=True)

@@ -61,9 +61,10 @@ class _Postings:
             for term, frequency in each.frequencies.items():
                 code = posting_code(frequency, each.length)
                 postings.setdefault(term, []).append((slot, code))
+        self._frequencies = {term: len(found) for term, found in postings.items()}
         self._terms = {
             term: ranking.Term(
-                len(found),
+                ranking.inverse_document_frequency(len(texts), len(found)),
                 [encode_block(found[at : at + BLOCK_POSTINGS]) for at in range(0, len(found), BLOCK_POSTINGS)],
             )
             for term, found in postings.items()
@@ -71,12 +72,10 @@ class _Postings:
 
     def search(self, query: str) -> list[int]:
         asked = query_terms(query)
-        frequencies = {
-            term: self._terms[term].document_frequency for term in (*asked.terms, *asked.covered) if term in self._terms
-        }
+        frequencies = {term: self._frequencies.get(term, 0) for term in (*asked.terms, *asked.covered)}
         chosen = ranking.choose_terms(frequencies, self._n_documents, asked.covered)
         terms = [self._terms[term] for term in chosen]
-        return [slot for slot, _ in ranking.rank(terms, self._n_documents, self._average_length, MEMORY_POOL)]
+        return [slot for slot, _ in ranking.rank(terms, self._average_length, MEMORY_POOL)]
 
 
 def by_unicode61(scope: Scope) -> list[list[int]]:

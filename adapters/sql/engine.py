@@ -5,7 +5,9 @@ driver blocks (SQLite, pymysql) therefore run a whole job in one thread hop, by 
 with an asynchronous driver await it on the loop. Either way one text of the job serves all.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -108,19 +110,25 @@ async def fetch_in(transaction: Transaction, sql: str, args: Sequence[Value], va
     """
     rows: list[Row] = []
     for chunk in _padded_chunks(values):
-        rows += await transaction.fetch(sql.replace("…", ",".join("?" * len(chunk))), *args, *chunk)
+        rows += await transaction.fetch(_with_marks(sql, len(chunk)), *args, *chunk)
     return rows
 
 
 async def execute_in(transaction: Transaction, sql: str, args: Sequence[Value], values: Sequence[Value]) -> None:
     """As `fetch_in`, for a DELETE: one statement for many rows, where `execute_many` may take a round trip for each."""
     for chunk in _padded_chunks(values):
-        await transaction.execute(sql.replace("…", ",".join("?" * len(chunk))), *args, *chunk)
+        await transaction.execute(_with_marks(sql, len(chunk)), *args, *chunk)
 
 
 def _padded_chunks(values: Sequence[Value]) -> Iterator[list[Value]]:
     largest = IN_LIST_SIZES[-1]
     for start in range(0, len(values), largest):
         chunk = list(values[start : start + largest])
-        size = next(size for size in IN_LIST_SIZES if size >= len(chunk))
+        size = IN_LIST_SIZES[bisect_left(IN_LIST_SIZES, len(chunk))]
         yield chunk + [chunk[-1]] * (size - len(chunk))
+
+
+# Kept, because drivers find a statement by its text: the hash of the same object is known.
+@lru_cache(maxsize=512)
+def _with_marks(sql: str, count: int) -> str:
+    return sql.replace("…", ",".join("?" * count))

@@ -51,10 +51,13 @@ async def search_corpus(
         sealed = await _newest_blocks(transaction, scope, corpus, with_sealed[0], budget // BLOCK_POSTINGS)
     else:
         sealed = await _sealed_blocks(transaction, scope, corpus, with_sealed)
-    terms = [Term(tails[term][0], (*sealed.get(term, ()), bytes(tails[term][1]))) for term in chosen]
+    terms = [
+        Term(inverse_document_frequency(live, frequencies[term]), (*sealed.get(term, ()), bytes(tails[term][1])))
+        for term in chosen
+    ]
     # Every term in every one of its occurrences saturated: no document can score as much.
-    most = sum(inverse_document_frequency(live, term.document_frequency) for term in terms) * (K1 + 1)
-    return [(slot, min(score / most, 1.0)) for slot, score in rank(terms, live, max(length_sum / live, 1.0), limit)]
+    most = sum([term.idf for term in terms]) * (K1 + 1)
+    return [(slot, min(score / most, 1.0)) for slot, score in rank(terms, max(length_sum / live, 1.0), limit)]
 
 
 async def _newest_blocks(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.postings import encode_block, posting_code
-from adapters.ranking import Term, choose_terms, postings_budget, rank
+from adapters.ranking import Term, choose_terms, inverse_document_frequency, postings_budget, rank
 
 Document = Mapping[int, int]
 """Term to frequency."""
@@ -29,7 +29,7 @@ def chosen_terms(documents: Sequence[Document], lengths: Sequence[int], asked: S
             if term in document
         ]
         if postings:
-            terms.append(Term(len(postings), blocks(postings)))
+            terms.append(Term(inverse_document_frequency(len(documents), len(postings)), blocks(postings)))
     return terms
 
 
@@ -58,41 +58,41 @@ def test_ranks_as_the_formula_does(documents: list[Document], asked: set[int], l
     ]
     expected.sort(key=lambda each: (-each[1], -each[0]))
     terms = chosen_terms(documents, lengths, order)
-    assert rank(terms, len(documents), sum(lengths) / len(lengths), limit) == expected[:limit]
+    assert rank(terms, sum(lengths) / len(lengths), limit) == expected[:limit]
 
 
 def test_one_posting_scores_as_calculated_by_hand() -> None:
     """N = 2, df = 1, tf = 1, length = average: idf = ln 2, and the rest is 1.9 / 1.9."""
-    term = Term(1, [encode_block([(7, posting_code(1, 10))])])
-    assert rank([term], 2, 10.0, 5) == [(7, 0.693147)]
+    term = Term(inverse_document_frequency(2, 1), [encode_block([(7, posting_code(1, 10))])])
+    assert rank([term], 10.0, 5) == [(7, 0.693147)]
 
 
 def test_of_equal_scores_the_newer_document_comes_first() -> None:
-    term = Term(3, [encode_block([(slot, posting_code(1, 10)) for slot in (3, 5, 11)])])
-    assert [slot for slot, _ in rank([term], 5, 10.0, 2)] == [11, 5]
+    term = Term(0.5, [encode_block([(slot, posting_code(1, 10)) for slot in (3, 5, 11)])])
+    assert [slot for slot, _ in rank([term], 10.0, 2)] == [11, 5]
 
 
 def test_scores_that_differ_below_the_sixth_digit_are_equal() -> None:
     """A frequency of 63 and a length of 1,000,000 against an average of 10^12: the two differ by about 1e-8."""
     one, other = posting_code(63, 1_000_000), posting_code(63, 1_040_000)
-    term = Term(2, [encode_block([(1, one), (2, other)])])
-    assert [slot for slot, _ in rank([term], 2, 1e12, 1)] == [2]
+    term = Term(0.2, [encode_block([(1, one), (2, other)])])
+    assert [slot for slot, _ in rank([term], 1e12, 1)] == [2]
 
 
 def test_a_rarer_term_outweighs_a_common_one() -> None:
-    rare = Term(1, [encode_block([(1, posting_code(1, 10))])])
-    common = Term(3, [encode_block([(slot, posting_code(1, 10)) for slot in (2, 3, 4)])])
-    assert rank([common, rare], 5, 10.0, 5)[0].slot == 1
+    rare = Term(inverse_document_frequency(5, 1), [encode_block([(1, posting_code(1, 10))])])
+    common = Term(inverse_document_frequency(5, 3), [encode_block([(slot, posting_code(1, 10)) for slot in (2, 3, 4)])])
+    assert rank([common, rare], 10.0, 5)[0].slot == 1
 
 
 def test_nothing_asked_finds_nothing() -> None:
-    assert rank([], 10, 5.0, 16) == []
+    assert rank([], 5.0, 16) == []
     assert choose_terms({}, 10) == ()
 
 
 def test_a_damaged_block_is_refused() -> None:
     with pytest.raises(ValueError, match="multiple of 6 bytes"):
-        rank([Term(1, [bytes(7)])], 1, 1.0, 1)
+        rank([Term(1.0, [bytes(7)])], 1.0, 1)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from adapters.postings import encode_block, posting_code
-from adapters.ranking import Term, choose_terms, rank
+from adapters.ranking import Term, choose_terms, inverse_document_frequency, rank
 from adapters.text import index_terms, query_terms
 
 CANARY = "灰度发布用 canary.yaml 控制比例"
@@ -29,21 +29,17 @@ def search(texts: Sequence[str], query: str, limit: int) -> list[str]:
     """The best texts; a text's slot is its position."""
     tokens = [index_terms(text) for text in texts]
     asked = query_terms(query)
-    terms = {
-        term: Term(
-            len(holders),
-            [
-                encode_block(
-                    [(slot, posting_code(tokens[slot].frequencies[term], tokens[slot].length)) for slot in holders]
-                )
-            ],
-        )
+    holders = {
+        term: [slot for slot, each in enumerate(tokens) if term in each.frequencies]
         for term in asked.terms + asked.covered
-        if (holders := [slot for slot, each in enumerate(tokens) if term in each.frequencies])
     }
-    chosen = choose_terms({term: each.document_frequency for term, each in terms.items()}, len(texts), asked.covered)
+    chosen = choose_terms({term: len(slots) for term, slots in holders.items()}, len(texts), asked.covered)
+    terms = []
+    for term in chosen:
+        postings = [(slot, posting_code(tokens[slot].frequencies[term], tokens[slot].length)) for slot in holders[term]]
+        terms.append(Term(inverse_document_frequency(len(texts), len(postings)), [encode_block(postings)]))
     average_length = sum(each.length for each in tokens) / len(tokens)
-    return [texts[slot] for slot, _ in rank([terms[term] for term in chosen], len(texts), average_length, limit)]
+    return [texts[slot] for slot, _ in rank(terms, average_length, limit)]
 
 
 @pytest.mark.parametrize(
