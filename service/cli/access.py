@@ -6,7 +6,8 @@ from typing import get_args
 import click
 
 from contracts import limits
-from contracts.access import CreateTokenRequest, Grant, PrincipalType, RevokeTokenRequest, Role, TokenItem
+from contracts.access import EVERY_SCOPE, CreateTokenRequest, Grant, PrincipalType, RevokeTokenRequest, Role, TokenItem
+from contracts.errors import ScopeNotFound
 from service.cli.failure import CommandFailed, note, text, visible
 from service.cli.opening import in_runtime
 from service.runtime import Runtime
@@ -56,6 +57,7 @@ def create_token(principal_id: str, kind: str, description: str | None, grants: 
         created = await runtime.access.create_token(checked(given, CreateTokenRequest))
         click.echo(created.token)
         note(f"token {created.token_id}: keep it now, it is not shown again")
+        await _note_unknown_scopes(runtime, *(scope_id for scope_id, _ in grants))
         if not created.grants:
             note(f"it may do nothing yet: powercontext-sidecar grant add {visible(principal_id)} SCOPE ROLE")
 
@@ -121,6 +123,7 @@ def add_grant(principal_id: str, scope_id: str, role: str) -> None:
     async def work(runtime: Runtime) -> None:
         await runtime.storage.access.add_grant(principal_id, _grant(principal_id, scope_id, role))
         click.echo(f"{visible(principal_id)} is {role} on {visible(scope_id)}")
+        await _note_unknown_scopes(runtime, scope_id)
         if principal_id not in {item.principal.id async for item in _all_tokens(runtime)}:
             note(f"there is no token for {visible(principal_id)} yet: powercontext-sidecar token create")
 
@@ -170,3 +173,14 @@ def _grant(principal_id: str, scope_id: str, role: str) -> Grant:
     """The grant, by the rules of a token's first ones. Raises InvalidRequest."""
     given = {"id": principal_id, "grants": [{"scope_id": scope_id, "role": role}]}
     return checked(given, CreateTokenRequest).grants[0]
+
+
+async def _note_unknown_scopes(runtime: Runtime, *scope_ids: str) -> None:
+    """A grant on a Scope that is not there yet is allowed, but often a slip of the pen."""
+    for scope_id in scope_ids:
+        if scope_id == EVERY_SCOPE:
+            continue
+        try:
+            await runtime.scopes.get(scope_id)
+        except ScopeNotFound:
+            note(f"there is no Scope {visible(scope_id)} yet: powercontext-sidecar scope create")

@@ -2,7 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import NamedTuple
 
 import click
@@ -33,16 +34,18 @@ def doctor() -> None:
 
     async def work() -> bool:
         healthy = True
-        async for finding in _findings():
-            click.echo(f"{'ok' if finding.ok else 'problem':<9}{finding.name:<15}{visible(finding.said)}")
-            healthy = healthy and finding.ok
+        # Closed here when printing fails: only a running event loop can close what the generator has opened.
+        async with aclosing(_findings()) as findings:
+            async for finding in findings:
+                click.echo(f"{'ok' if finding.ok else 'problem':<9}{finding.name:<15}{visible(finding.said)}")
+                healthy = healthy and finding.ok
         return healthy
 
     if not asyncio.run(work()):
         sys.exit(1)
 
 
-async def _findings() -> AsyncIterator[Finding]:
+async def _findings() -> AsyncGenerator[Finding, None]:
     """Stops at the first thing that keeps the following ones from being looked at."""
     try:
         settings = settings_of_environment()
@@ -67,13 +70,14 @@ async def _findings() -> AsyncIterator[Finding]:
             await storage.health.probe_write()
             yield Finding(name, True, "the database takes them")
             name = "embedding"
-            async for finding in _embedding(settings, storage):
-                yield finding
+            async with aclosing(_embedding(settings, storage)) as findings:
+                async for finding in findings:
+                    yield finding
     except (CommandFailed, ContextError) as error:
         yield Finding(name, False, f"{place}: {error.message}")
 
 
-async def _embedding(settings: Settings, storage: SqlStorage) -> AsyncIterator[Finding]:
+async def _embedding(settings: Settings, storage: SqlStorage) -> AsyncGenerator[Finding, None]:
     """Whether an embedding provider that is configured answers, and the stored vectors are all there and its own."""
     if settings.inference_embedding_model is None:
         return

@@ -53,6 +53,14 @@ def test_grants_are_added_listed_and_removed(run: Run, demo_scope: str) -> None:
     assert (gone.exit_code, gone.stderr) == (1, f"error: ci has no grant viewer on {demo_scope}\n")
 
 
+def test_a_grant_on_a_scope_that_is_not_there_says_so(run: Run, demo_scope: str) -> None:
+    said = "there is no Scope project:dmeo yet: powercontext-sidecar scope create"
+    assert said in run("token", "create", "a", "--grant", "project:dmeo", "viewer").stderr
+    assert said in run("grant", "add", "a", "project:dmeo", "viewer").stderr
+    for known in (demo_scope, "*"):
+        assert "there is no Scope" not in run("grant", "add", "a", known, "viewer").stderr
+
+
 def test_a_grant_for_a_principal_without_token_says_so(run: Run, demo_scope: str) -> None:
     done = run("grant", "add", "typo", demo_scope, "viewer")
     assert done.exit_code == 0

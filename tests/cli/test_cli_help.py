@@ -5,6 +5,7 @@ import click
 import pytest
 
 from service.cli import main
+from tests.cli.conftest import Spawn
 
 COMMANDS = main.list_commands(click.Context(main))
 GROUPED = {"scope": ("create", "list"), "token": ("create", "list", "revoke"), "grant": ("add", "list", "remove")}
@@ -51,3 +52,15 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "command", [["doctor"], ["scope", "list"], ["export", "project:demo"], ["token", "list"]], ids=" ".join
+)
+def test_a_reader_that_stops_early_ends_a_command_quietly(
+    spawn: Spawn, demo_scope: str, command: list[str], lines: int
+) -> None:
+    done = spawn(*command, prefix=("sh", "-c", f'"$0" "$@" | head -n {lines}'))
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) <= lines
