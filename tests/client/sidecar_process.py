@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from powercontext_client import ContextClient, ContextClientError, TransportError
@@ -19,9 +19,10 @@ ENDED = "the sidecar ended; see sidecar.log"
 
 
 @contextlib.contextmanager
-def running_sidecar(folder: Path, **settings: str) -> Iterator[str]:
+def running_sidecar(folder: Path, *, command: Sequence[str] = ("serve", "--migrate"), **settings: str) -> Iterator[str]:
     """The base URL of an empty sidecar on a free port, its database and log in `folder`.
 
+    command: what starts it; with `demo` it holds the sample, as it does with `make run`.
     settings: names without POWERCONTEXT_SERVER_ and their values. With HTTP_UDS it listens there instead.
     """
     with socket.socket() as reserved:
@@ -29,7 +30,7 @@ def running_sidecar(folder: Path, **settings: str) -> Iterator[str]:
         port = reserved.getsockname()[1]
     wanted = {"DATABASE_URL": f"sqlite:///{folder}/sidecar.db", "HTTP_PORT": str(port), **settings}
     environment = {**os.environ, **{f"POWERCONTEXT_SERVER_{name}": value for name, value in wanted.items()}}
-    program = [PYTHON, "-c", "from service.cli import main; main()", "serve", "--migrate"]
+    program = [PYTHON, "-c", "from service.cli import main; main()", *command]
     with (folder / "sidecar.log").open("wb") as log:
         process = subprocess.Popen(program, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:

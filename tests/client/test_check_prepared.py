@@ -70,6 +70,14 @@ def test_an_empty_answer_with_content_or_bytes_is_refused(change: dict[str, Any]
         check_prepared({**EMPTY, **change}, 512)
 
 
+@pytest.mark.parametrize("answer", [json.dumps(READY), [READY], None], ids=["str", "list", "NoneType"])
+def test_what_is_neither_a_json_object_nor_bytes_is_refused_by_its_type(
+    answer: Any, request: pytest.FixtureRequest
+) -> None:
+    with pytest.raises(InvalidPrepared, match=f"a JSON object, decoded or as bytes, not {request.node.callspec.id}"):
+        check_prepared(answer, 512)
+
+
 @pytest.mark.parametrize("missing", list(READY))
 def test_an_answer_without_one_of_the_four_fields_is_refused(missing: str) -> None:
     with pytest.raises(InvalidPrepared):

@@ -1,6 +1,7 @@
 """LangChain and LangGraph: one prepare per user turn, its text in every model call of the turn, never stored."""
 
 import asyncio
+import gc
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from powercontext_client import AsyncContextClient, AsyncRecall, ContextClient, Recall, Selection
-from powercontext_client.langchain import PowerContextMiddleware, with_recalled
+from powercontext_client.langchain import PowerContextMiddleware, with_recalled, with_recalled_async
 
 from tests.client.fake_service import FakeService
 
@@ -179,3 +180,84 @@ def test_a_service_that_fails_leaves_the_turn_as_it_is(service: FakeService) -> 
     assert state["messages"][-1].content == "done"
     assert contents(model.asked[0]) == ["q1"]
     assert len(service.received) == 1
+
+
+def numbered(service: FakeService) -> None:
+    """From now on the service has another text, as if another client had written."""
+    text = f" text {len(service.received)}\n"
+    service.answer({**READY, "content": text, "content_bytes": len(text)})
+
+
+def test_conversations_without_any_id_share_no_text(service: FakeService) -> None:
+    with ContextClient(service.url) as client:
+        recall = Recall(client, SELECTION)
+        numbered(service)
+        first = with_recalled(recall, [HumanMessage("status?")])
+        numbered(service)
+        second = with_recalled(recall, [HumanMessage("status?")])
+    assert (contents(first), contents(second)) == (["status?", " text 0\n"], ["status?", " text 1\n"])
+
+
+@pytest.mark.parametrize(("message_id", "thread_id"), [("m1", ""), (None, "thread")])
+def test_a_message_or_a_thread_with_an_id_keeps_its_text(
+    service: FakeService, message_id: str | None, thread_id: str
+) -> None:
+    with ContextClient(service.url) as client:
+        recall = Recall(client, SELECTION)
+        numbered(service)
+        texts = [contents(with_recalled(recall, [HumanMessage("q1", id=message_id)], thread_id)) for _ in range(2)]
+    assert texts == [["q1", " text 0\n"]] * 2
+    assert len(service.received) == 1
+
+
+async def test_each_kind_of_recall_serves_its_own_function_alone(service: FakeService) -> None:
+    with ContextClient(service.url) as client:
+        with pytest.raises(TypeError, match="with_recalled_async takes an AsyncRecall"):
+            with_recalled(AsyncRecall(AsyncContextClient(service.url), SELECTION), [])  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="with_recalled takes a Recall"):
+            await with_recalled_async(Recall(client, SELECTION), [])  # type: ignore[arg-type]
+
+
+def test_an_injected_text_is_never_taken_for_the_words_of_the_user(service: FakeService) -> None:
+    service.answer(READY)
+    with ContextClient(service.url) as client:
+        recall = Recall(client, SELECTION)
+        once = with_recalled(recall, [HumanMessage("q1")])
+        assert contents(with_recalled(recall, once)) == ["q1", CONTENT]
+        later = [*once, AIMessage("a"), HumanMessage("q2")]
+        assert contents(with_recalled(recall, later)) == ["q1", CONTENT, "a", "q2", CONTENT]
+        assert contents(with_recalled(recall, once[1:])) == [CONTENT]
+    assert [request.json()["query"] for request in service.received] == ["q1", "q2"]
+
+
+def test_words_that_no_request_can_hold_leave_the_turn_as_it_is(service: FakeService) -> None:
+    model = model_of(1)
+    with ContextClient(service.url) as client:
+        middleware = PowerContextMiddleware(Recall(client, SELECTION))
+        agent = create_agent(model, [look], middleware=[middleware])
+        state = agent.invoke({"messages": [HumanMessage("q1 \ud800")]})
+    assert state["messages"][-1].content == "done"
+    assert contents(model.asked[0]) == ["q1 \ud800"]
+
+
+def test_a_closed_client_leaves_the_turn_as_it_is(service: FakeService) -> None:
+    client = ContextClient(service.url)
+    client.close()
+    agent = create_agent(model_of(1), [look], middleware=[PowerContextMiddleware(Recall(client, SELECTION))])
+    assert agent.invoke({"messages": [HumanMessage("q1")]})["messages"][-1].content == "done"
+
+
+# A loop that ends leaves its idle connections to Python, which closes them and says so.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_an_agent_may_run_in_one_loop_after_another(service: FakeService) -> None:
+    service.answer(READY)
+    model = model_of(2)
+    client = AsyncContextClient(service.url)
+    middleware = PowerContextMiddleware(AsyncRecall(client, SELECTION))
+    agent = create_agent(model, [look], middleware=[middleware], checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    asyncio.run(agent.ainvoke({"messages": [HumanMessage("q1")]}, thread))
+    state = asyncio.run(agent.ainvoke({"messages": [HumanMessage("q2")]}, thread))
+    assert_one_prepare_per_turn(model, service, state["messages"])
+    asyncio.run(client.aclose())
+    gc.collect()

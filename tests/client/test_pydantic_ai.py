@@ -1,13 +1,14 @@
 """Pydantic AI: one prepare per run, its text unchanged in the run's first request and in no later one twice."""
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
 
 pytest.importorskip("pydantic_ai", reason="the pydantic-ai extra is not installed")
 
-from powercontext_client import AsyncContextClient, AsyncRecall, Selection
+from powercontext_client import AsyncContextClient, AsyncRecall, ContextClient, Recall, Selection
 from powercontext_client.pydantic_ai import PowerContextHistory
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import ProcessHistory
@@ -71,3 +72,38 @@ def test_a_service_that_fails_leaves_the_run_as_it_is(service: FakeService) -> N
     service.answer({"error": {"code": "forbidden", "message": "m", "details": None}}, 403)
     assert run(service, "q1") == [["q1"], ["q1"]]
     assert len(service.received) == 1
+
+
+def test_words_that_no_request_can_hold_leave_the_run_as_it_is(service: FakeService) -> None:
+    assert run(service, "q1 \ud800") == [["q1 \ud800"]] * 2
+    assert service.received == []
+
+
+def test_only_an_async_recall_is_taken(service: FakeService) -> None:
+    with ContextClient(service.url) as client, pytest.raises(TypeError, match="needs an AsyncRecall"):
+        PowerContextHistory(Recall(client, Selection("s")))  # type: ignore[arg-type]
+
+
+# A loop that ends leaves its idle connections to Python, which closes them and says so.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize(
+    "run_in_a_loop",
+    [lambda agent, question: asyncio.run(agent.run(question)), lambda agent, question: agent.run_sync(question)],
+    ids=["asyncio.run", "run_sync"],
+)
+def test_an_agent_may_run_in_one_loop_after_another(service: FakeService, run_in_a_loop: Any) -> None:
+    service.answer(READY)
+    asked: list[list[Any]] = []
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        asked.append(said_by_users(messages))
+        return ModelResponse(parts=[TextPart("done")])
+
+    client = AsyncContextClient(service.url)
+    recall = AsyncRecall(client, Selection("s"))
+    agent = Agent(FunctionModel(answer), capabilities=[ProcessHistory(PowerContextHistory(recall))])
+    for question in ("q1", "q2"):
+        assert run_in_a_loop(agent, question).output == "done"
+    assert asked == [["q1", CONTENT], ["q2", CONTENT]]
+    asyncio.run(client.aclose())
+    gc.collect()

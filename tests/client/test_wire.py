@@ -1,8 +1,11 @@
 """What each operation puts on the wire and reads from it (CONTRACT sections 2 to 4), the same for both clients."""
 
 import asyncio
+import inspect
 import json
+import typing
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -158,6 +161,9 @@ def test_an_operation_sends_its_request_and_reads_its_answer(
     else:
         assert sent.json() == body
         assert sent.headers["Content-Type"] == "application/json"
+    signature = inspect.signature(getattr(client_type, name))
+    signature.bind(client_type, *args, **kwargs)
+    assert type(result) is signature.return_annotation is typing.get_type_hints(getattr(client_type, name))["return"]
     # Every fact of the answer is in the result: written back as JSON it is the same again.
     assert _written(result) == answer
 
@@ -188,6 +194,17 @@ def test_every_operation_is_a_method_of_both_clients_and_is_tested() -> None:
         ({"sort_by": "score", "sections": None}, {"format": "markdown", "sections": None, "show": [],
                                                   "sort_by": "score"}),
         (None, None),
+        # Whatever is no mapping is the service's to refuse; none of it is the default.
+        ([], []),
+        ("", ""),
+        ([["show", ["recall_rank"]]], [["show", ["recall_rank"]]]),
+        ("markdown", "markdown"),
+        (5, 5),
+        (0, 0),
+        (False, False),
+        ({"sections": (Section("memory", 6),)}, {"format": "markdown", "sections": [{"family": "memory", "limit": 6}],
+                                                 "show": []}),
+        (MappingProxyType({"sections": []}), {"format": "markdown", "sections": [], "show": []}),
     ],
     ids=repr,
 )  # fmt: skip

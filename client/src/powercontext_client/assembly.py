@@ -31,13 +31,14 @@ class Assembly(Struct, frozen=True, kw_only=True):
 AssemblyInput: TypeAlias = Assembly | Mapping[str, Any] | None
 
 
-def written_out(assembly: AssemblyInput) -> dict[str, Any] | None:
-    """The assembly as plain JSON data with every default written; None stays None.
+def written_out(assembly: AssemblyInput) -> Any:
+    """The assembly as plain JSON data with every default written.
 
     A mapping may be anything that a configuration file held: what it leaves out is filled in, what it says is kept,
-    an illegal key or value included, so that the service can refuse it by name.
+    an illegal key or value included, so that the service can refuse it by name. So is what is no mapping at all.
+    Raises TypeError for what no JSON can hold.
     """
-    if assembly is None:
-        return None
-    given = msgspec.to_builtins(assembly) if isinstance(assembly, Assembly) else dict(assembly)
-    return {**msgspec.to_builtins(Assembly()), **given}
+    if isinstance(assembly, Assembly | Mapping):
+        given = assembly if isinstance(assembly, Assembly) else dict(assembly)
+        return {**msgspec.to_builtins(Assembly()), **msgspec.to_builtins(given, str_keys=True)}
+    return msgspec.to_builtins(assembly, str_keys=True)

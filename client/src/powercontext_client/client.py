@@ -4,18 +4,22 @@ The environment (proxies, .netrc) is not read and redirects are not followed: a 
 """
 
 import asyncio
+import contextlib
 import functools
-import time
-from collections.abc import Callable, Coroutine
+import inspect
+from collections.abc import Callable, Coroutine, Iterator
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, get_args
 
+import httpcore
 import httpx
 
 from powercontext_client import operations
-from powercontext_client.call import REQUEST_ID_HEADER, Call, read_answer
+from powercontext_client.call import Answer, Call
 from powercontext_client.connection import DEFAULT_BASE_URL, DEFAULT_TIMEOUT_S, Connection, request_headers
-from powercontext_client.errors import RequestTimeout, TransportError
+from powercontext_client.deadline import DeadlineTransport, seconds_left, within
+from powercontext_client.errors import ContextClientError, RequestTimeout, TransportError
+from powercontext_client.loops import PerLoopTransport
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,6 +30,7 @@ def _blocking(build: Callable[P, Call[T]]) -> "Callable[Concatenate[ContextClien
     def operation(self: "ContextClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.send(build(*args, **kwargs))
 
+    _show_as_method(operation, build)
     return operation
 
 
@@ -34,13 +39,38 @@ def _awaited(build: Callable[P, Call[T]]) -> "Callable[Concatenate[AsyncContextC
     async def operation(self: "AsyncContextClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.send(build(*args, **kwargs))
 
+    _show_as_method(operation, build)
     return operation
+
+
+def _show_as_method(operation: Any, build: Callable[..., Call[Any]]) -> None:
+    """Let `help` and `inspect` see `self` and the answer; after `wraps` they see what builds the Call."""
+    signature = inspect.signature(build)
+    (answer,) = get_args(signature.return_annotation)
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    operation.__signature__ = signature.replace(
+        parameters=[itself, *signature.parameters.values()], return_annotation=answer
+    )
+    operation.__annotations__ = {**build.__annotations__, "return": answer}
+
+
+@contextlib.contextmanager
+def _named_failures(timeout_s: float) -> Iterator[None]:
+    """Raise whatever a transport raises as one of our own errors; no transport says which errors those are."""
+    try:
+        yield
+    except ContextClientError:
+        raise
+    except (TimeoutError, httpx.TimeoutException, httpcore.TimeoutException) as late:
+        raise RequestTimeout(f"No whole answer within {timeout_s} seconds.") from late
+    except Exception as broken:
+        raise TransportError(f"No answer: {type(broken).__name__}.") from broken
 
 
 class ContextClient:
     """A blocking client; its connections are reused, and it may be shared by threads. Close it, or use `with`.
 
-    base_url, unix_socket, token, timeout_s: see Connection.
+    base_url, unix_socket, token, timeout_s: see Connection. Resolving a host name is outside timeout_s.
     transport: takes the place of the network, for tests and for services in the same process.
     Every method raises a ContextClientError when the call fails.
     """
@@ -58,7 +88,7 @@ class ContextClient:
         self._http = httpx.Client(
             base_url=base_url,
             headers=self._connection.headers(),
-            transport=transport or httpx.HTTPTransport(uds=unix_socket),
+            transport=transport or DeadlineTransport(unix_socket),
             trust_env=False,
         )
 
@@ -81,35 +111,25 @@ class ContextClient:
         """Carry out a call.
 
         Raises RequestTimeout when no whole answer came in time, TransportError when none came, and what
-        `read_answer` raises.
+        `Answer` raises.
         """
         timeout_s = self._connection.timeout_s if call.timeout_s is None else call.timeout_s
-        deadline = time.monotonic() + timeout_s
-        body = bytearray()
-        try:
-            with self._http.stream(
+        with (
+            _named_failures(timeout_s),
+            within(timeout_s),
+            self._http.stream(
                 call.method,
                 call.target,
                 content=call.body,
                 headers=request_headers(call.body),
                 timeout=timeout_s,
-            ) as answer:
-                # httpx bounds each wait, not their sum: a service that trickles would hold the caller for ever.
-                for chunk in answer.iter_bytes():
-                    body += chunk
-                    if time.monotonic() > deadline:
-                        raise RequestTimeout(f"No whole answer within {timeout_s} seconds.")
-        except httpx.TimeoutException as late:
-            raise RequestTimeout(f"No answer within {timeout_s} seconds.") from late
-        except httpx.HTTPError as broken:
-            raise TransportError(f"No answer: {type(broken).__name__}.") from broken
-        return read_answer(
-            call,
-            answer.status_code,
-            answer.headers.get("Content-Type", ""),
-            answer.headers.get(REQUEST_ID_HEADER),
-            bytes(body),
-        )
+            ) as response,
+        ):
+            answer = Answer(call, response.status_code, response.headers)
+            for part in response.iter_bytes():
+                answer.add(part)
+                seconds_left()
+        return answer.result()
 
     prepare_context = _blocking(operations.prepare_context)
     get_capabilities = _blocking(operations.get_capabilities)
@@ -141,7 +161,10 @@ class ContextClient:
 
 
 class AsyncContextClient:
-    """The same client for asyncio: every operation is a coroutine. Close it, or use `async with`."""
+    """The same client for asyncio: every operation is a coroutine. Close it, or use `async with`.
+
+    It may be used in several event loops, also at once; closing it closes the connections of the loop that closes it.
+    """
 
     def __init__(
         self,
@@ -156,7 +179,7 @@ class AsyncContextClient:
         self._http = httpx.AsyncClient(
             base_url=base_url,
             headers=self._connection.headers(),
-            transport=transport or httpx.AsyncHTTPTransport(uds=unix_socket),
+            transport=transport or PerLoopTransport(unix_socket),
             trust_env=False,
         )
 
@@ -178,26 +201,21 @@ class AsyncContextClient:
     async def send(self, call: Call[T]) -> T:
         """Carry out a call; raises as ContextClient.send does."""
         timeout_s = self._connection.timeout_s if call.timeout_s is None else call.timeout_s
-        try:
-            async with asyncio.timeout(timeout_s):
-                answer = await self._http.request(
+        with _named_failures(timeout_s):
+            async with (
+                asyncio.timeout(timeout_s),
+                self._http.stream(
                     call.method,
                     call.target,
                     content=call.body,
                     headers=request_headers(call.body),
                     timeout=timeout_s,
-                )
-        except (TimeoutError, httpx.TimeoutException) as late:
-            raise RequestTimeout(f"No answer within {timeout_s} seconds.") from late
-        except httpx.HTTPError as broken:
-            raise TransportError(f"No answer: {type(broken).__name__}.") from broken
-        return read_answer(
-            call,
-            answer.status_code,
-            answer.headers.get("Content-Type", ""),
-            answer.headers.get(REQUEST_ID_HEADER),
-            answer.content,
-        )
+                ) as response,
+            ):
+                answer = Answer(call, response.status_code, response.headers)
+                async for part in response.aiter_bytes():
+                    answer.add(part)
+        return answer.result()
 
     prepare_context = _awaited(operations.prepare_context)
     get_capabilities = _awaited(operations.get_capabilities)

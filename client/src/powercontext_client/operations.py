@@ -1,8 +1,8 @@
 """Every operation once: what it sends and what it answers. The clients turn each function into a method.
 
 `None` leaves an optional field to the service, which holds the defaults and the limits. `timeout_s` is in seconds for
-the whole call. Ids, texts and limits are not checked here: the service refuses them with an InvalidRequest that names
-the field.
+the whole call, above 0 and at most 86400; ValueError otherwise, and for a text with a lone surrogate. Ids, texts and
+limits are not checked here: the service refuses them with an InvalidRequest that names the field.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from powercontext_client import records
 from powercontext_client.assembly import AssemblyInput, written_out
-from powercontext_client.call import Call, as_type, json_body, path, url_query
+from powercontext_client.call import ANSWER_MAX_BYTES, Call, as_type, json_body, path, url_query
 from powercontext_client.identity import Cite, Ref, SourceRef
 from powercontext_client.prepared import PreparedContext, check_prepared
 
@@ -51,13 +51,21 @@ def prepare_context(
     """Ask for one text to inject, at most `max_bytes` UTF-8 bytes, already checked.
 
     Without `assembly` none is sent and the legacy output comes; an assembly is sent with its defaults written out;
-    None is sent as null, which the service refuses.
+    None is sent as null, which the service refuses, and so is anything else that is no mapping.
     """
     request: dict[str, Any] = {"scope_id": scope_id, "query": query, "max_bytes": max_bytes}
     if not isinstance(assembly, UnsetType):
         request["assembly"] = written_out(assembly)
     body = msgspec.json.encode(request)
-    return Call("POST", "/v1/context/prepare", lambda answer: check_prepared(answer, max_bytes), timeout_s, body)
+    return Call(
+        "POST",
+        "/v1/context/prepare",
+        lambda answer: check_prepared(answer, max_bytes),
+        timeout_s,
+        body,
+        # JSON writes no byte with more than six (`\u001f`); the rest is for the other fields.
+        max_bytes=min(6 * max_bytes + 1024, ANSWER_MAX_BYTES),
+    )
 
 
 def get_capabilities(*, timeout_s: float | None = None) -> Call[records.Capabilities]:
@@ -163,7 +171,10 @@ def list_memory_entries(
     cursor: str | None = None,
     timeout_s: float | None = None,
 ) -> Call[records.EntryList]:
-    """List entries in order of entry id: all of them, or pages when `limit` or `cursor` is given."""
+    """List entries in order of entry id: all of them, or pages when `limit` or `cursor` is given.
+
+    Answers of more than 64 MiB are refused; a Memory of that size must be read in pages.
+    """
     body = json_body(scope_id=scope_id, include_inactive=include_inactive, limit=limit, cursor=cursor)
     return Call("POST", "/v1/memory/entries/list", _entry_list, timeout_s, body)
 

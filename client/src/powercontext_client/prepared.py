@@ -34,7 +34,9 @@ def check_prepared(response: Mapping[str, Any] | bytes, max_bytes: int) -> Prepa
     Raises InvalidPrepared otherwise; then nothing of the answer may be injected.
     """
     fields = _decoded(response) if isinstance(response, bytes) else response
-    if not isinstance(fields, Mapping) or set(fields) != FIELDS:
+    if not isinstance(fields, Mapping):
+        raise InvalidPrepared(f"The answer must be a JSON object, decoded or as bytes, not {type(fields).__name__}.")
+    if set(fields) != FIELDS:
         raise InvalidPrepared("The answer does not have exactly the four fields of a prepared context.")
     if fields["schema"] != PREPARED_CONTEXT_SCHEMA:
         raise InvalidPrepared("The answer has an unknown schema.")
@@ -80,9 +82,9 @@ def prepare_cache_key(
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _normalised(assembly: dict[str, Any] | None) -> dict[str, Any] | None:
+def _normalised(assembly: Any) -> Any:
     """Sort `show`, whose order means nothing. Repeats are kept: they are illegal and mean another answer."""
-    if assembly is None or not isinstance(assembly["show"], list | tuple):
+    if not isinstance(assembly, dict) or not isinstance(assembly["show"], list | tuple):
         return assembly
     return {**assembly, "show": sorted(assembly["show"], key=str)}
 

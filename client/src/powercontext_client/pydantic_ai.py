@@ -16,9 +16,11 @@ from powercontext_client.recall import AsyncRecall
 
 
 class PowerContextHistory:
-    """A history processor: one prepare per run, for the prompt of that run."""
+    """A history processor: one prepare per run, for the prompt of that run. Raises TypeError for no AsyncRecall."""
 
     def __init__(self, recall: AsyncRecall) -> None:
+        if not isinstance(recall, AsyncRecall):
+            raise TypeError("PowerContextHistory needs an AsyncRecall, in run_sync too: Pydantic AI awaits the text")
         self.recall = recall
 
     async def __call__(self, ctx: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
