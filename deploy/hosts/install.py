@@ -5,7 +5,8 @@
     python3 deploy/hosts/install.py --where codex    # print the program of an installed host
 
 The directory is $POWERCONTEXT_HOSTS_DIR, else ~/.cache/powercontext-hosts. A host that is there at its pinned
-version is left alone. Needs pip's or npm's registry and, for the hosts from npm, Node 20.6 or later.
+version is left alone, and so is a folder with files in it that this program did not make. Needs pip's or npm's registry
+and, for the hosts from npm, Node 20.6 or later.
 """
 
 import argparse
@@ -20,6 +21,8 @@ from pathlib import Path
 
 # Node writes progress bars and funding notes; the output of a failed installation is what matters.
 NPM_INSTALL = ("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts")
+OURS = ".powercontext-host"
+"""The file that says that a folder was made here and may be emptied."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +109,32 @@ def python_for(host: Host) -> str:
     raise FileNotFoundError(f"needs Python {oldest} or later; name one in POWERCONTEXT_HOSTS_PYTHON")
 
 
+def make_empty(folder: Path) -> None:
+    """A folder with nothing but the mark that it is ours.
+
+    Raises FileExistsError when there is something that this program did not make, and then touches nothing.
+    """
+    # A finished installation is ours too: there was a time without the mark.
+    ours = (folder / OURS).is_file() or any(folder.glob(".installed-*"))
+    empty = folder.is_dir() and not any(folder.iterdir())
+    if os.path.lexists(folder) and (folder.is_symlink() or not (ours or empty)):
+        raise FileExistsError(f"{folder} was not made by this program; move it away or set POWERCONTEXT_HOSTS_DIR")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / OURS).touch()
+    for entry in folder.iterdir():
+        if entry.name == OURS:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
 def install(host: Host) -> Path:
     """Install the host unless it is there, and return its program.
 
     Raises CalledProcessError when pip or npm fails, and the next call then starts afresh; OSError when this machine
-    lacks what the host needs.
+    lacks what the host needs, FileExistsError when the host's folder is somebody else's.
     """
     present = installed_program(host)
     if present is not None:
@@ -119,8 +143,7 @@ def install(host: Host) -> Path:
     if host.machine not in (None, here):
         raise OSError(f"is installed on {host.machine} only, and this is {here}")
     folder = hosts_directory() / host.name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    make_empty(folder)
     if host.installer == "pip":
         subprocess.run([python_for(host), "-m", "venv", str(folder)], check=True)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]

@@ -7,6 +7,7 @@ deploy/hosts/install.py puts on the machine.
 import dataclasses
 import os
 import socket
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -44,13 +45,18 @@ class Bench:
     proxy: RecordingProxy
 
     def turn(
-        self, question: str = QUESTION, settings: Mapping[str, str] | None = None, *, resume: bool = False
+        self,
+        question: str = QUESTION,
+        settings: Mapping[str, str] | None = None,
+        *,
+        resume: bool = False,
+        variables: Mapping[str, str] | None = None,
     ) -> Turn:
-        """One turn of the host; the records of model and proxy start afresh."""
+        """One turn of the host; the records of model and proxy start afresh. variables: what else is set."""
         self.model.asked.clear()
         self.proxy.prepares.clear()
         defaults = {"SCOPE_ID": SCOPE_ID, "BASE_URL": self.proxy.url}
-        return self.host.turn(question, {**defaults, **(settings or {})}, resume=resume)
+        return self.host.turn(question, {**defaults, **(settings or {})}, resume=resume, variables=variables)
 
     def assembly(self, text: str | None) -> dict[str, str]:
         """The setting that configures this assembly for this host."""
@@ -136,3 +142,14 @@ def closed_port() -> str:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{reserved.getsockname()[1]}"
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a key and a certificate for `localhost` that nobody has signed."""
+    file = tmp_path_factory.mktemp("certificate") / "localhost.pem"
+    name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *name, "-keyout", str(file), "-out", "-"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    file.write_bytes(file.read_bytes() + done.stdout)
+    return file

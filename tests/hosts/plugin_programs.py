@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.hosts.programs import PLUGINS, Codex
+from tests.hosts.programs import PLUGINS, Codex, installer
 
 NODE = shutil.which("node")
 HOOK_FOLDER = PLUGINS / "codex-claude-code"
@@ -58,15 +58,20 @@ class PluginProgram:
     name: str
     setting: str
     command: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...] = ()
+    """What the interpreter itself needs in its environment."""
 
-    def ask(self, prompt: str, settings: Mapping[str, str]) -> Outcome:
-        """One turn's asking. settings: names without POWERCONTEXT_ and their values. It must end with status 0."""
+    def ask(self, prompt: str, settings: Mapping[str, str], variables: Mapping[str, str] | None = None) -> Outcome:
+        """One turn's asking. settings: names without POWERCONTEXT_ and their values. It must end with status 0.
+
+        variables: what else is set in the environment.
+        """
         environment = {f"POWERCONTEXT_{name}": value for name, value in settings.items()}
         begun = time.monotonic()
         done = subprocess.run(
             self.command,
             input=json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": prompt}).encode(),
-            env={"PATH": os.environ["PATH"], **environment},
+            env={"PATH": os.environ["PATH"], **dict(self.variables), **(variables or {}), **environment},
             capture_output=True,
             check=False,
             timeout=60,
@@ -121,3 +126,14 @@ PLUGIN_PROGRAMS = _programs()
 def runs_node(program: PluginProgram) -> bool:
     """Whether the plugin is written in JavaScript."""
     return "--input-type=module" in program.command
+
+
+def opencode_in_bun() -> PluginProgram | None:
+    """The plugin of opencode in the interpreter that opencode is, None where opencode is not installed."""
+    install = installer()
+    opencode = install.installed_program(install.HOSTS["opencode"])
+    if opencode is None:
+        return None
+    copy = PLUGINS / "opencode" / "powercontext" / "prepare.mjs"
+    command = (str(opencode), "-e", _JAVASCRIPT, copy.as_uri(), "OPENCODE")
+    return PluginProgram("opencode in Bun", "OPENCODE", command, (("BUN_BE_BUN", "1"),))

@@ -30,6 +30,14 @@ def _empty(name: str, **change: Any) -> Answer:
     return Answer(name, json.dumps({**true, **change}).encode())
 
 
+def _written(name: str, fields: str) -> Answer:
+    """A body as it stands, for what no JSON writer would write."""
+    return Answer(name, b"{%s}" % fields.encode())
+
+
+_FRAME = f'"schema":"{SCHEMA}","status":"ready"'
+_LOOKALIKE = '"content_bytes": 5.0, {"a":[5e0]} \\\\" \\'
+
 ANSWERS = (
     Answer("ready", _ready("").body, CONTENT, refused=False),
     Answer(
@@ -37,6 +45,18 @@ ANSWERS = (
     ),
     Answer("as large as the budget", _ready("", content="x" * 512, content_bytes=512).body, "x" * 512, refused=False),
     Answer("empty", _empty("").body, None, refused=False),
+    Answer(
+        "text that looks like JSON",
+        _ready("", content=_LOOKALIKE, content_bytes=len(_LOOKALIKE)).body,
+        _LOOKALIKE,
+        refused=False,
+    ),
+    Answer(
+        "another order and blanks",
+        b'\r\n{ "content_bytes" :\t1 ,\n "content":"x","status" : "ready", "sch\\u0065ma": "%s"\n} ' % SCHEMA.encode(),
+        "x",
+        refused=False,
+    ),
     _ready("one byte over the budget", content="x" * 513, content_bytes=513),
     _ready("one byte too few", content_bytes=CONTENT_BYTES - 1),
     _ready("one byte too many", content_bytes=CONTENT_BYTES + 1),
@@ -56,6 +76,20 @@ ANSWERS = (
     _empty("empty with bytes", content_bytes=1),
     _empty("empty with text", content=""),
     _empty("false for no bytes", content_bytes=False),
+    _written("content twice", f'{_FRAME},"content":"y","content":"x","content_bytes":1'),
+    _written("content twice and the same", f'{_FRAME},"content":"x","content":"x","content_bytes":1'),
+    _written("content twice, once escaped", f'{_FRAME},"c\\u006fntent":"y","content":"x","content_bytes":1'),
+    _written("content twice, once as an object", f'{_FRAME},"content":{{}},"content":"x","content_bytes":1'),
+    _written("bytes twice", f'{_FRAME},"content":"x","content_bytes":2,"content_bytes":1'),
+    _written("status twice", f'{_FRAME},"status":"ready","content":"x","content_bytes":1'),
+    _written("empty, status twice", f'{_FRAME},"status":"empty","content":null,"content_bytes":0'),
+    _written("bytes with a fraction of nought", f'{_FRAME},"content":"hello","content_bytes":5.0'),
+    _written("bytes with an exponent", f'{_FRAME},"content":"hello","content_bytes":5e0'),
+    _written("bytes with a capital exponent", f'{_FRAME},"content":"hello","content_bytes":50E-1'),
+    _written("bytes with a tiny fraction", f'{_FRAME},"content":"hello","content_bytes":5.0000000000000000001'),
+    _written(
+        "empty with a fraction of nought", f'"schema":"{SCHEMA}","status":"empty","content":null,"content_bytes":0.0'
+    ),
     Answer("three fields", json.dumps({"schema": SCHEMA, "status": "empty", "content": None}).encode()),
     Answer("nothing", b""),
     Answer("null", b"null"),

@@ -84,14 +84,22 @@ class Host(ABC):
         """Variables of the host itself."""
         return {}
 
-    def turn(self, question: str, settings: Mapping[str, str], *, resume: bool = False) -> Turn:
-        """Run one turn. settings: names without POWERCONTEXT_ and their values."""
+    def turn(
+        self,
+        question: str,
+        settings: Mapping[str, str],
+        *,
+        resume: bool = False,
+        variables: Mapping[str, str] | None = None,
+    ) -> Turn:
+        """Run one turn. settings: names without POWERCONTEXT_ and their values; variables: what else is set."""
         environment = {
             "PATH": f"{self.program.parent}{os.pathsep}{os.environ['PATH']}",
             "LANG": "C.UTF-8",
             "HOME": str(self.home),
             "TMPDIR": str(self.home),
             **self.environment(),
+            **(variables or {}),
             **{f"POWERCONTEXT_{name}": value for name, value in settings.items()},
         }
         begun = time.monotonic()

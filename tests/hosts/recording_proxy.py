@@ -4,15 +4,27 @@ import contextlib
 import http.client
 import json
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from typing import Any
 from urllib.parse import urlsplit
 
 SCHEMA = "powercontext.prepared-context.v1"
 FAULTY_TEXT = "FAULTY-TEXT-NEVER-INJECT 验"
-HANG = "hang"
+# Answers that do not end, of a server that keeps the connection open.
+# Each is what comes at once, and what comes again and again after it.
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+HANGS: dict[str, tuple[bytes, bytes]] = {
+    "no answer": (b"", b""),
+    "a head that drips": (_HEAD + b"X-Drip: ", b"x"),
+    "a head, then silence": (_HEAD + b"Content-Length: 40000\r\n\r\n", b""),
+    "a body that drips": (_HEAD + b"Content-Length: 40000\r\n\r\n", b" "),
+}
+_DRIP_S = 0.1
+_HANG_S = 120
 
 
 def _four(**change: Any) -> bytes:
@@ -41,6 +53,7 @@ FAULTS: dict[str, tuple[int, str, bytes]] = {
     "empty with content": (200, _JSON, _four(status="empty")),
     "unknown schema": (200, _JSON, _four(schema="powercontext.prepared-context.v2")),
     "fifth field": (200, _JSON, _four(items=[])),
+    "a field twice": (200, _JSON, b'{"content": null, ' + _four().removeprefix(b"{")),
 }
 
 
@@ -59,7 +72,7 @@ class Prepare:
 
 @dataclass
 class RecordingProxy:
-    """`fault` is a key of FAULTS, or HANG for an answer that never comes, or None to ask the sidecar.
+    """`fault` is a key of FAULTS or of HANGS, or None to ask the sidecar.
 
     content: answered correctly in the sidecar's place when it is not None.
     """
@@ -90,6 +103,15 @@ def recording_proxy(sidecar_url: str) -> Iterator[RecordingProxy]:
         server.server_close()
 
 
+def _hang(proxy: RecordingProxy, output: BufferedIOBase) -> None:
+    begun, drip = HANGS[proxy.fault or ""]
+    ends = time.monotonic() + _HANG_S
+    with contextlib.suppress(ConnectionError):
+        output.write(begun)
+        while not proxy.closing.wait(_DRIP_S) and time.monotonic() < ends:
+            output.write(drip)
+
+
 def _handler(proxy: RecordingProxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -109,8 +131,9 @@ def _handler(proxy: RecordingProxy) -> type[BaseHTTPRequestHandler]:
                 return
             prepare = Prepare(body, dict(self.headers.items()))
             proxy.prepares.append(prepare)
-            if proxy.fault == HANG:
-                proxy.closing.wait(120)
+            if proxy.fault in HANGS:
+                self.close_connection = True
+                _hang(proxy, self.wfile)
             elif proxy.fault is not None:
                 self._send(*FAULTS[proxy.fault])
             elif proxy.content is not None:

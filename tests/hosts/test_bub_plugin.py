@@ -18,24 +18,34 @@ pytestmark = [
 ]
 
 SCRIPT = """
-import asyncio, json, sys
+import asyncio, json, sys, time
 import powercontext_bub as plugin
 from bub.hooks.interception import LlmCallRequest
 
 case = json.load(sys.stdin)
 asked = []
 plugin.read_settings = lambda host: None
-plugin.prepare = lambda settings, query: asked.append(query) or case["content"]
+
+def prepare(settings, query):
+    asked.append(query)
+    time.sleep(case["takes_s"])
+    return case["content"]
+
+plugin.prepare = prepare
 
 async def main():
     hooks = plugin.PowerContext(None)
     state = {"session_id": "a", **hooks.load_state({"content": case["query"]}, "a"), **case["state"]}
-    sent = []
-    for messages in case["calls"]:
+    async def call(messages):
         request = LlmCallRequest(run_id="r", model="m", messages=messages)
         changed = await hooks.before_llm_call(request, dict(state))
-        sent.append((changed or request).messages)
         assert request.messages == messages
+        return (changed or request).messages
+
+    if case["at_once"]:
+        sent = await asyncio.gather(*map(call, case["calls"]))
+    else:
+        sent = [await call(messages) for messages in case["calls"]]
     json.dump({"sent": sent, "asked": asked}, sys.stdout)
 
 asyncio.run(main())
@@ -49,9 +59,12 @@ def bub(bench: Bench) -> Bub:
     return bench.host
 
 
-def run(bub: Bub, *calls: list[dict[str, Any]], query: str = "What is this?", **state: str) -> Any:
+def run(
+    bub: Bub, *calls: list[dict[str, Any]], query: str = "What is this?", at_once: bool = False, **state: str
+) -> Any:
     """The messages of each model call as they leave the plugin, and what it asked the sidecar."""
-    case = {"query": query, "content": CONTENT, "calls": calls, "state": state}
+    asking = {"query": query, "content": CONTENT, "takes_s": 0.3 if at_once else 0}
+    case = {**asking, "calls": calls, "at_once": at_once, "state": state}
     done = subprocess.run(
         [str(Path(bub.program).with_name("python")), "-c", SCRIPT],
         input=json.dumps(case),
@@ -88,3 +101,10 @@ def test_a_subagent_is_not_given_the_text_of_its_parent(bub: Bub) -> None:
 def test_nothing_is_added_when_the_users_message_is_gone(bub: Bub) -> None:
     messages = [{"role": "assistant", "content": "[Anchor created]"}, {"role": "user", "content": "other"}]
     assert run(bub, messages)["sent"] == [messages]
+
+
+def test_calls_of_one_turn_at_once_ask_once_and_all_get_the_text(bub: Bub) -> None:
+    messages = [{"role": "user", "content": "What is this?"}]
+    done = run(bub, messages, messages, messages, at_once=True)
+    assert done["sent"] == [[{"role": "user", "content": f"What is this?\n\n{CONTENT}"}]] * 3
+    assert done["asked"] == ["What is this?"]

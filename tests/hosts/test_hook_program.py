@@ -40,13 +40,16 @@ def host(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def run(*arguments: str, event: Any = None, **settings: str) -> "subprocess.CompletedProcess[bytes]":
-    """One run of the hook with these settings alone."""
+def run(
+    *arguments: str, event: Any = None, shell: str = 'exec "$@"', **settings: str | bytes
+) -> "subprocess.CompletedProcess[bytes]":
+    """One run of the hook with these settings alone. shell: how a shell starts it."""
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "怎么改 API?"} if event is None else event
-    environment = {"PATH": os.environ["PATH"], **{f"POWERCONTEXT_{name}": value for name, value in settings.items()}}
+    named = {f"POWERCONTEXT_{name}": value for name, value in settings.items()}
+    environment: dict[str, str | bytes] = {"PATH": os.environ["PATH"], **named}
     raw = event if isinstance(event, bytes) else json.dumps(event, ensure_ascii=False).encode()
     return subprocess.run(
-        [sys.executable, str(HOOK), *arguments],
+        ["/bin/sh", "-c", shell, "sh", sys.executable, str(HOOK), *arguments],
         input=raw,
         env=environment,
         capture_output=True,
@@ -183,7 +186,36 @@ def test_a_configuration_that_cannot_be_used_asks_nothing(service: FakeService, 
     assert service.received == []
 
 
-@pytest.mark.parametrize("event", [b"", b"null", b"{}", b'{"prompt": 3}', b"\xff", b"[" * 100_000])
+WRONG: dict[str, tuple[str | bytes, ...]] = {
+    "CODEX_CONTEXT_ASSEMBLY": (b'{"sections": ["\xff"]}', "[" * 60_000 + "]" * 60_000, '{"limit": NaN}', "{}]"),
+    "SCOPE_ID": (b"\xff",),
+    "UNIX_SOCKET": (f"/{'x' * 107}",),
+    "BASE_URL": (
+        "http://[::1",
+        "http://127.0.0.1:99999",
+        "http://127.0.0.1:-1",
+        "http:///x",
+        "http://",
+        b"http://\xff",
+        f"http://{'x' * 64}.invalid",
+        "http://127.0.0.1/a b",
+        "http://127.0.0.1\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_setting_that_is_wrong_is_named(name: str) -> None:
+    for value in WRONG[name]:
+        settings: dict[str, Any] = {"SCOPE_ID": "s", name: value}
+        done = run("codex", **settings)
+        assert_nothing_added(done)
+        assert done.stderr.startswith(f"powercontext: nothing added: POWERCONTEXT_{name} ".encode()), value
+
+
+@pytest.mark.parametrize(
+    "event", [b"", b"null", b"{}", b'{"prompt": 3}', b"\xff", b"[" * 100_000, b'{"prompt":' + b"[" * 100_000]
+)
 def test_an_event_without_a_prompt_lets_the_prompt_through(event: bytes, service: FakeService) -> None:
     assert_nothing_added(run("codex", event=event, SCOPE_ID="s", BASE_URL=service.url))
 
@@ -191,3 +223,31 @@ def test_an_event_without_a_prompt_lets_the_prompt_through(event: bytes, service
 def test_an_unknown_host_is_named_and_lets_the_prompt_through() -> None:
     for arguments in ((), ("cursor",)):
         assert_nothing_added(run(*arguments, SCOPE_ID="s"))
+
+
+CLOSED = {"standard output": ">&-", "standard error": "2>&-", "both": ">&- 2>&-", "all three": "<&- >&- 2>&-"}
+
+
+@pytest.mark.parametrize("closed", CLOSED)
+def test_a_stream_that_is_closed_lets_the_prompt_through(service: FakeService, closed: str) -> None:
+    for settings in ({"SCOPE_ID": "s", "BASE_URL": service.url}, {}):
+        done = run("codex", shell=f'exec "$@" {CLOSED[closed]}', event=b'{"prompt": "q"}', **settings)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count(b"\n") <= 1
+
+
+def test_an_input_that_is_closed_is_an_event_without_a_prompt() -> None:
+    assert_nothing_added(run("codex", shell='exec "$@" <&-', event=b"", SCOPE_ID="s"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+@pytest.mark.parametrize("full", [">/dev/full", "2>/dev/full", ">/dev/full 2>/dev/full"])
+def test_a_stream_that_takes_nothing_lets_the_prompt_through(service: FakeService, full: str) -> None:
+    for settings in ({"SCOPE_ID": "s", "BASE_URL": service.url}, {}):
+        assert run("codex", shell=f'exec "$@" {full}', **settings).returncode == 0
+
+
+def test_a_text_that_nobody_takes_is_said_to_be_lost(service: FakeService) -> None:
+    done = run("codex", shell='exec "$@" >&-', SCOPE_ID="s", BASE_URL=service.url)
+    assert_nothing_added(done)
+    assert b"output" in done.stderr

@@ -91,6 +91,16 @@ def test_another_turn_words_or_settings_ask_anew(other: dict[str, Any]) -> None:
         assert len(service.received) == 2
 
 
+@pytest.mark.parametrize("conversation", ["sessionKey", "sessionId", "channel", "chatId"])
+def test_messages_with_the_same_id_in_two_conversations_are_two_turns(conversation: str) -> None:
+    message = {"currentUserMessageId": "5"}
+    names: list[dict[str, Any]] = [{conversation: name} for name in ("A", "B", "A", "B")]
+    conversations = [turn(event=message, **name) for name in names]
+    with running(FakeService(body=ready(CONTENT))) as service:
+        assert build(service, *conversations)[0] == [ADDED] * 4
+        assert len(service.received) == 2
+
+
 def test_a_turn_without_a_name_keeps_nothing() -> None:
     with running(FakeService(body=ready(CONTENT))) as service:
         assert build(service, turn(runId=None), turn(runId=None))[0] == [ADDED, ADDED]

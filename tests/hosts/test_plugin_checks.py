@@ -1,13 +1,10 @@
 """The plugins' own check and cache key, in Python and JavaScript, against one table; no host is needed."""
 
 import base64
-import importlib.util
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,6 +12,7 @@ from powercontext_client import prepare_cache_key
 
 from tests.hosts.prepared_answers import ANSWERS, BUDGET, CONTENT, CONTENT_BYTES, SAME_ASSEMBLY, Answer
 from tests.hosts.programs import PLUGINS
+from tests.hosts.python_plugins import prepare_module
 
 PYTHON_COPIES = (
     "codex-claude-code/powercontext_prepare.py",
@@ -24,6 +22,8 @@ PYTHON_COPIES = (
     "workbuddy/powercontext_prepare.py",
 )
 JAVASCRIPT_COPIES = ("pi/prepare.mjs", "opencode/powercontext/prepare.mjs", "dsh/prepare.mjs", "openclaw/prepare.mjs")
+PYTHON_EXCHANGE_COPIES = tuple(copy.replace("prepare", "exchange") for copy in PYTHON_COPIES)
+EXCHANGE_COPIES = tuple(copy.replace("prepare", "exchange") for copy in JAVASCRIPT_COPIES)
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="needs Node")
 HOOK_COPIES = ("codex-claude-code/powercontext_hook.py", "workbuddy/powercontext_hook.py")
@@ -31,16 +31,6 @@ REFUSED = "refused"
 
 Request = tuple[str | None, str, str, str, int]
 BASE: Request = (None, "s", "t", "q", 8000)
-
-
-def python_module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("powercontext_prepare", PLUGINS / PYTHON_COPIES[0])
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def javascript(script: str, data: Any) -> Any:
@@ -61,7 +51,7 @@ def javascript(script: str, data: Any) -> Any:
 
 
 def python_verdicts() -> list[Any]:
-    plugin = python_module()
+    plugin = prepare_module()
 
     def verdict(answer: Answer) -> Any:
         try:
@@ -83,7 +73,7 @@ def javascript_verdicts() -> list[Any]:
 
 
 def python_keys(requests: list[Request]) -> list[str]:
-    plugin = python_module()
+    plugin = prepare_module()
 
     def key(assembly: str | None, scope: str, turn: str, query: str, max_bytes: int) -> str:
         settings = plugin.Settings(scope_id=scope, max_bytes=max_bytes, assembly=assembly)
@@ -118,7 +108,9 @@ def test_the_table_counts_the_bytes_of_its_content() -> None:
 
 
 @pytest.mark.parametrize(
-    "copies", [PYTHON_COPIES, JAVASCRIPT_COPIES, HOOK_COPIES], ids=["Python", "JavaScript", "hook program"]
+    "copies",
+    [PYTHON_COPIES, PYTHON_EXCHANGE_COPIES, JAVASCRIPT_COPIES, EXCHANGE_COPIES, HOOK_COPIES],
+    ids=["Python", "Python exchange", "JavaScript", "JavaScript exchange", "hook program"],
 )
 def test_every_plugin_carries_the_same_module(copies: tuple[str, ...]) -> None:
     assert len({(PLUGINS / copy).read_bytes() for copy in copies}) == 1

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.client.fake_service import FakeService, running
-from tests.hosts.plugin_programs import NODE, PLUGIN_PROGRAMS, PluginProgram, runs_node
-from tests.hosts.recording_proxy import FAULTS, FAULTY_TEXT
+from tests.hosts.plugin_params import PROGRAMS
+from tests.hosts.plugin_programs import PluginProgram
+from tests.hosts.recording_proxy import FAULTS, FAULTY_TEXT, HANGS, recording_proxy
 
 TOKEN = "pct_secret-token"
 QUESTION = "怎么改 API?"
@@ -14,15 +15,6 @@ ASSEMBLY = '{"sections": [{"family": "memory", "limit": 3}]}'
 TOTAL_TIMEOUT_S = 1.0
 START_S = 4.0
 """Allowed beyond the plugin's own deadline, for its interpreter to start and end on a busy machine."""
-
-PROGRAMS = [
-    pytest.param(
-        program,
-        id=program.name,
-        marks=[pytest.mark.skipif(NODE is None, reason="needs Node")] if runs_node(program) else [],
-    )
-    for program in PLUGIN_PROGRAMS
-]
 
 
 @pytest.fixture
@@ -55,10 +47,13 @@ def test_no_faulty_answer_is_handed_over_or_asked_for_again(program: PluginProgr
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_sidecar_that_is_away_or_never_answers_costs_the_stated_time_at_most(
-    program: PluginProgram, service: FakeService, closed_port: str
-) -> None:
+def test_a_sidecar_that_is_away_costs_the_stated_time_at_most(program: PluginProgram, closed_port: str) -> None:
     assert_nothing_handed_over(program, closed_port)
-    service.delay_s = 30
-    assert_nothing_handed_over(program, service.url)
-    assert len(service.received) == 1
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_answer_that_does_not_end_costs_the_stated_time_at_most(program: PluginProgram) -> None:
+    with recording_proxy("") as proxy:
+        for number, proxy.fault in enumerate(HANGS, start=1):
+            assert_nothing_handed_over(program, proxy.url)
+            assert len(proxy.prepares) == number, proxy.fault

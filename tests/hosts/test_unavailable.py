@@ -6,7 +6,7 @@ import pytest
 
 from tests.hosts.conftest import Bench, strings
 from tests.hosts.programs import Bub, Codex, Dsh, Hermes, HermesHook, Host, OpenClaw, Opencode, Pi, WorkBuddy
-from tests.hosts.recording_proxy import FAULTS, FAULTY_TEXT, HANG
+from tests.hosts.recording_proxy import FAULTS, FAULTY_TEXT, HANGS
 
 pytestmark = [pytest.mark.hosts, pytest.mark.timeout(600)]
 
@@ -45,8 +45,9 @@ def test_a_refused_connection_leaves_the_turn_as_it_is(bench: Bench, closed_port
     assert_answered_without_injection(bench, BASE_URL=closed_port)
 
 
-def test_a_sidecar_that_never_answers_costs_the_stated_time_at_most(bench: Bench) -> None:
-    bench.proxy.fault = HANG
+@pytest.mark.parametrize("hang", HANGS)
+def test_an_answer_that_does_not_end_costs_the_stated_time_at_most(bench: Bench, hang: str) -> None:
+    bench.proxy.fault = hang
     assert_answered_without_injection(bench)
     assert len(bench.proxy.prepares) == 1
 

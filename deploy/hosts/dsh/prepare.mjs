@@ -4,12 +4,15 @@
 // a test keeps the copies equal.
 
 import { createHash } from "node:crypto";
-import { request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
+
+import { Unanswered, postForJson } from "./exchange.mjs";
 
 const SCHEMA = "powercontext.prepared-context.v1";
 const QUERY_MAX_CHARS = 8192; // RFC 1489, request contract
 const DEFAULT_MAX_BYTES = 8000; // RFC 1489, request contract
+const CONTENT_MAX_BYTES = 32_768; // RFC 1489, request contract: the largest max_bytes
+const TIMEOUT_MAX_S = 86_400; // a timer of more than 24 days would fire at once
+const SOCKET_PATH_MAX_BYTES = 107; // Linux, unix(7); where it is less, the connection fails
 const DEFAULT_ASSEMBLY = {
   format: "markdown",
   sections: [{ family: "memory", limit: 6 }, { family: "experience", limit: 2 }],
@@ -24,44 +27,75 @@ const FRAME_BYTES = 1024;
 export class NothingToInject extends Error {}
 
 /**
- * The settings of one host from POWERCONTEXT_<HOST>_<NAME>, else from POWERCONTEXT_<NAME>.
+ * The settings of one host from POWERCONTEXT_<HOST>_<NAME>, else from POWERCONTEXT_<NAME>. An empty value is none.
  *
  * CONTEXT_ASSEMBLY alone has no such fallback: a selection is configured for one host. It is kept as the configured JSON
  * text and sent as it stands; null sends no `assembly` at all. Times are in seconds, sizes in UTF-8 bytes.
- * Throws NothingToInject when there is no Scope or a value cannot be used; a broken assembly must never turn into a
- * request without one.
+ * Throws NothingToInject when there is no Scope or a value cannot be used, and names the variable, never its value; a
+ * broken assembly must never turn into a request without one.
  */
 export function readSettings(host, environment = process.env) {
-  const setting = (name) => environment[`POWERCONTEXT_${host}_${name}`] || environment[`POWERCONTEXT_${name}`] || null;
-  const number = (name, otherwise) => {
-    const value = Number(setting(name) ?? otherwise);
-    if (!(value > 0)) throw new NothingToInject(`POWERCONTEXT_${name} is not a number above 0`);
-    return value;
+  const setting = (name, read, otherwise, { common = true } = {}) => {
+    const names = [`POWERCONTEXT_${host}_${name}`, ...(common ? [`POWERCONTEXT_${name}`] : [])];
+    const variable = names.find((candidate) => environment[candidate]);
+    return variable === undefined ? otherwise : read(environment[variable], variable);
   };
-  const scopeId = setting("SCOPE_ID");
+  const scopeId = setting("SCOPE_ID", (text) => text, null);
   if (scopeId === null) throw new NothingToInject("POWERCONTEXT_SCOPE_ID is not set");
-  const token = setting("TOKEN");
-  if (token !== null && !/^[\x21-\x7e]+$/.test(token)) {
-    throw new NothingToInject("POWERCONTEXT_TOKEN is not printable ASCII without blanks");
-  }
-  const assembly = environment[`POWERCONTEXT_${host}_CONTEXT_ASSEMBLY`] || null;
-  if (assembly !== null) {
-    try {
-      JSON.parse(assembly);
-    } catch {
-      throw new NothingToInject(`POWERCONTEXT_${host}_CONTEXT_ASSEMBLY is not JSON`);
-    }
-  }
   return {
     scopeId,
-    token,
-    assembly,
-    baseUrl: setting("BASE_URL") ?? "http://127.0.0.1:8000",
-    unixSocket: setting("UNIX_SOCKET"),
-    maxBytes: number("MAX_BYTES", DEFAULT_MAX_BYTES),
-    requestTimeoutS: number("REQUEST_TIMEOUT_S", 2),
-    totalTimeoutS: number("TOTAL_TIMEOUT_S", 3),
+    token: setting("TOKEN", token, null),
+    assembly: setting("CONTEXT_ASSEMBLY", jsonText, null, { common: false }),
+    baseUrl: setting("BASE_URL", address, "http://127.0.0.1:8000"),
+    unixSocket: setting("UNIX_SOCKET", socketPath, null),
+    maxBytes: setting("MAX_BYTES", wholeNumber, DEFAULT_MAX_BYTES),
+    requestTimeoutS: setting("REQUEST_TIMEOUT_S", seconds, 2),
+    totalTimeoutS: setting("TOTAL_TIMEOUT_S", seconds, 3),
   };
+}
+
+function token(text, variable) {
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
+  throw new NothingToInject(`${variable} is not printable ASCII without blanks`);
+}
+
+function jsonText(text, variable) {
+  try {
+    JSON.parse(text);
+  } catch {
+    throw new NothingToInject(`${variable} is not JSON`);
+  }
+  return text;
+}
+
+function address(text, variable) {
+  // What it holds stays unsaid: it may be a password. URL takes some blanks out without a word.
+  const url = /[\x00-\x20\x7f]/.test(text) || !URL.canParse(text) ? null : new URL(text);
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    throw new NothingToInject(`${variable} must be an http or https address`);
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new NothingToInject(`${variable} must hold neither user, query nor fragment`);
+  }
+  return text;
+}
+
+function socketPath(text, variable) {
+  // Of a longer one, Node takes the beginning.
+  if (Buffer.byteLength(text) <= SOCKET_PATH_MAX_BYTES) return text;
+  throw new NothingToInject(`${variable} is longer than the path of a socket may be`);
+}
+
+function wholeNumber(text, variable) {
+  if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
+  throw new NothingToInject(`${variable} is not a whole number in decimal digits`);
+}
+
+function seconds(text, variable) {
+  // Number would also take 0x10.
+  const value = /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : NaN;
+  if (value > 0 && value <= TIMEOUT_MAX_S) return value;
+  throw new NothingToInject(`${variable} is not a number above 0 and at most ${TIMEOUT_MAX_S}`);
 }
 
 /**
@@ -71,8 +105,13 @@ export function readSettings(host, environment = process.env) {
  */
 export async function prepare(settings, query) {
   if (!query.trim()) return null;
-  const asked = query.length > QUERY_MAX_CHARS ? Array.from(query).slice(0, QUERY_MAX_CHARS).join("") : query;
-  return checkPrepared(await post(settings, asked), settings.maxBytes);
+  return checkPrepared(await post(settings, beginning(query)), settings.maxBytes);
+}
+
+/** The characters of a query that are asked about. No character takes more than two units, so the rest is cut off first. */
+function beginning(query) {
+  if (query.length <= QUERY_MAX_CHARS) return query;
+  return Array.from(query.slice(0, 2 * QUERY_MAX_CHARS)).slice(0, QUERY_MAX_CHARS).join("");
 }
 
 /**
@@ -81,17 +120,22 @@ export async function prepare(settings, query) {
  * body: the bytes as they came. Throws NothingToInject otherwise.
  */
 export function checkPrepared(body, maxBytes) {
-  let answer;
+  let answer, text;
   try {
-    answer = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body));
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+    answer = JSON.parse(text);
   } catch {
     throw new NothingToInject("the answer is not a JSON object");
   }
-  if (answer === null || typeof answer !== "object" || Object.keys(answer).sort().join() !== FIELDS) {
+  const skeleton = withoutStrings(text);
+  const named = answer !== null && typeof answer === "object" && Object.keys(answer).sort().join() === FIELDS;
+  // One colon for each field: JSON.parse keeps the last of fields that are repeated.
+  if (!named || skeleton.split(":").length - 1 !== Object.keys(answer).length) {
     throw new NothingToInject("the answer does not have exactly the four fields");
   }
   const { schema, status, content, content_bytes: size } = answer;
-  if (schema !== SCHEMA || !Number.isSafeInteger(size)) {
+  // 5.0 and 5e0 are whole numbers to JSON.parse alone, and so is what it rounds to one.
+  if (schema !== SCHEMA || !Number.isSafeInteger(size) || !/:-?\d+[,}]/.test(skeleton)) {
     throw new NothingToInject("the answer has an unknown schema or no whole content_bytes");
   }
   if (status === "empty" && content === null && size === 0) return null;
@@ -114,7 +158,7 @@ export function checkPrepared(body, maxBytes) {
  */
 export function cacheKey(settings, sessionOrTurn, query) {
   const selection = settings.assembly === null ? ["legacy"] : ["assembly", normalised(JSON.parse(settings.assembly))];
-  const parts = [settings.scopeId, sessionOrTurn, query, settings.maxBytes, selection];
+  const parts = [settings.scopeId, sessionOrTurn, beginning(query), settings.maxBytes, selection];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
@@ -131,64 +175,27 @@ function sortedKeys(value) {
   return Object.fromEntries(Object.keys(value).sort().map((name) => [name, sortedKeys(value[name])]));
 }
 
+/** What is left of JSON text without its strings and blanks. In valid JSON a backslash stands in strings alone. */
+function withoutStrings(json) {
+  return json.replace(/\\./g, "").replace(/"[^"]*"/g, "").replace(/[ \t\r\n]/g, "");
+}
+
 /** The body of a 200 answer. The assembly is the configured text itself: reading and writing it could change it. */
-function post(settings, query) {
+async function post(settings, query) {
   const fields = JSON.stringify({ scope_id: settings.scopeId, query, max_bytes: settings.maxBytes });
   const body = settings.assembly === null ? fields : `${fields.slice(0, -1)},"assembly":${settings.assembly}}`;
-  return new Promise((resolve, reject) => {
-    const refuse = (reason) => reject(new NothingToInject(reason));
-    let url;
-    try {
-      url = new URL(settings.baseUrl);
-    } catch {
-      return refuse("POWERCONTEXT_BASE_URL is not an address");
-    }
-    if (url.protocol !== "http:" && url.protocol !== "https:") {
-      return refuse("POWERCONTEXT_BASE_URL is not an http or https address");
-    }
-    const bytes = Buffer.from(body, "utf8");
-    const headers = { "Content-Type": "application/json", "Accept": "application/json", "Content-Length": bytes.length };
-    if (settings.token !== null) headers.Authorization = `Bearer ${settings.token}`;
-    const place = settings.unixSocket === null
-      ? { hostname: url.hostname.replace(/^\[|\]$/g, ""), port: url.port || undefined }
-      : { socketPath: settings.unixSocket };
-    const send = url.protocol === "https:" && settings.unixSocket === null ? httpsRequest : httpRequest;
-    // No agent keeps the connection, so that nothing holds the host's process at its end.
-    const options = { ...place, method: "POST", path: `${url.pathname.replace(/\/$/, "")}/v1/context/prepare`, headers, agent: false };
-    const asking = send(options, (answer) => {
-      if (answer.statusCode !== 200) {
-        refuse(`the sidecar answered ${answer.statusCode}`);
-        return asking.destroy();
-      }
-      if (String(answer.headers["content-type"]).split(";")[0].trim().toLowerCase() !== "application/json") {
-        refuse("the sidecar did not answer JSON");
-        return asking.destroy();
-      }
-      const most = settings.maxBytes * ESCAPE_FACTOR + FRAME_BYTES;
-      const chunks = [];
-      let received = 0;
-      answer.on("data", (chunk) => {
-        chunks.push(chunk);
-        received += chunk.length;
-        if (received > most) {
-          refuse("the answer is far over the budget");
-          asking.destroy();
-        }
-      });
-      answer.on("end", () => resolve(Buffer.concat(chunks)));
-      answer.on("error", () => refuse("the answer broke off"));
-      answer.on("aborted", () => refuse("the answer broke off"));
-    });
-    const deadline = setTimeout(() => {
-      refuse(`the sidecar did not answer within ${settings.totalTimeoutS} seconds`);
-      asking.destroy();
-    }, settings.totalTimeoutS * 1000);
-    asking.on("close", () => clearTimeout(deadline));
-    asking.on("error", (failure) => refuse(`the sidecar did not answer: ${failure.code ?? failure.name}`));
-    asking.setTimeout(settings.requestTimeoutS * 1000, () => {
-      refuse(`the sidecar did not answer within ${settings.requestTimeoutS} seconds`);
-      asking.destroy();
-    });
-    asking.end(bytes);
-  });
+  const url = new URL(settings.baseUrl);
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/context/prepare`;
+  const headers = { "Content-Type": "application/json", "Accept": "application/json" };
+  if (settings.token !== null) headers.Authorization = `Bearer ${settings.token}`;
+  const limits = {
+    totalS: settings.totalTimeoutS,
+    eachWaitS: settings.requestTimeoutS,
+    mostBytes: Math.min(settings.maxBytes, CONTENT_MAX_BYTES) * ESCAPE_FACTOR + FRAME_BYTES,
+  };
+  try {
+    return await postForJson({ url, unixSocket: settings.unixSocket, headers, body: Buffer.from(body, "utf8") }, limits);
+  } catch (failure) {
+    throw failure instanceof Unanswered ? new NothingToInject(failure.message) : failure;
+  }
 }

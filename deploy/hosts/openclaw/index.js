@@ -15,6 +15,12 @@ async function textFor(settings, query) {
   return content;
 }
 
+/** The name of a turn, null when it has none: a message's id is one among those of its own conversation alone. */
+function nameOf(event, { sessionKey, sessionId, channel, chatId, runId }) {
+  const message = event.currentUserMessageId || runId;
+  return message ? JSON.stringify([sessionKey, sessionId, channel, chatId, message]) : null;
+}
+
 /** Whether a person started the turn: timers, OpenClaw itself and other sessions start turns as well. */
 function asksForContext({ trigger, inputProvenance }) {
   return (trigger ?? "user") === "user" && (inputProvenance?.kind ?? "external_user") === "external_user";
@@ -42,7 +48,7 @@ export default {
       if (!asksForContext(context)) return undefined;
       try {
         const query = event.currentUserMessage ?? event.prompt;
-        const content = await once(readSettings(HOST), event.currentUserMessageId ?? context.runId ?? null, query);
+        const content = await once(readSettings(HOST), nameOf(event, context), query);
         // Beside the user's words, not in the system prompt: what was recalled must not weigh more than what the user says.
         if (content !== null) return { appendContext: content };
       } catch (failure) {

@@ -5,13 +5,17 @@
     powercontext_hook.py claude-code   reads POWERCONTEXT_CLAUDE_CODE_CONTEXT_ASSEMBLY and the like
     powercontext_hook.py workbuddy     reads POWERCONTEXT_WORKBUDDY_CONTEXT_ASSEMBLY and the like
 
-Always exits 0: another status would block the prompt. What went wrong is one line on standard error. The folders
-of these hosts carry equal copies of this file, so that each can be copied as it is; a test keeps them equal.
+Always exits 0, also where a standard stream is closed: another status would block the prompt. What went wrong is one
+line on standard error. The folders of these hosts carry equal copies of this file, so that each can be copied as it
+is; a test keeps them equal.
 """
 
+import contextlib
 import dataclasses
 import json
+import os
 import sys
+from typing import TextIO
 
 from powercontext_prepare import NothingToInject, prepare, read_settings
 
@@ -51,7 +55,7 @@ def additional_context(name: str, event: bytes) -> str | None:
     host = HOSTS[name]
     try:
         prompt = json.loads(event)["prompt"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise NothingToInject("the hook event has no prompt") from None
     if not isinstance(prompt, str):
         raise NothingToInject("the hook event has no prompt")
@@ -68,17 +72,37 @@ def additional_context(name: str, event: bytes) -> str | None:
 def main() -> int:
     """Answer one event from standard input on standard output."""
     try:
-        added = additional_context(sys.argv[1] if len(sys.argv) > 1 else "", sys.stdin.buffer.read())
+        # Python has None for a stream that was closed before it started.
+        event = b"" if sys.stdin is None else sys.stdin.buffer.read()
+        added = additional_context(sys.argv[1] if len(sys.argv) > 1 else "", event)
+        if added is not None:
+            output = {"hookEventName": "UserPromptSubmit", "additionalContext": added}
+            _write(sys.stdout, json.dumps({"hookSpecificOutput": output}))
     except NothingToInject as reason:
-        sys.stderr.write(f"powercontext: nothing added: {reason}\n")
-        return 0
+        _complain(str(reason))
     except Exception as failure:  # noqa: BLE001 - whatever it is, the prompt must go on
-        sys.stderr.write(f"powercontext: nothing added: {type(failure).__name__}\n")
-        return 0
-    if added is not None:
-        output = {"hookEventName": "UserPromptSubmit", "additionalContext": added}
-        sys.stdout.write(json.dumps({"hookSpecificOutput": output}))
+        _complain(type(failure).__name__)
     return 0
+
+
+def _complain(reason: str) -> None:
+    with contextlib.suppress(NothingToInject):
+        _write(sys.stderr, f"powercontext: nothing added: {reason}\n")
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    """Write past Python's buffers, which it would empty once more when it ends, and then fail with a status of its own.
+
+    Raises NothingToInject when nobody takes the text.
+    """
+    if stream is None:
+        raise NothingToInject("the host has closed the output")
+    rest = text.encode()
+    try:
+        while rest:
+            rest = rest[os.write(stream.fileno(), rest) :]
+    except OSError:
+        raise NothingToInject("the host has closed the output") from None
 
 
 if __name__ == "__main__":

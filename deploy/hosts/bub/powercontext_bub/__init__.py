@@ -17,12 +17,16 @@ TURN = "powercontext_turn"
 
 @dataclasses.dataclass
 class Turn:
-    """What the user says in one turn, and the text prepared for it once a model is about to be called."""
+    """What the user says in one turn, and the text prepared for it once a model is about to be called.
+
+    lock: held while the text is asked for, so that a second call of the turn waits for it.
+    """
 
     session_id: str
     query: str
     asked: bool = False
     content: str | None = None
+    lock: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
 
 
 class PowerContext:
@@ -46,9 +50,10 @@ class PowerContext:
         # A subagent is given its parent's state, but its session and its question are its own.
         if turn is None or turn.session_id != state.get("session_id"):
             return None
-        if not turn.asked:
-            turn.asked = True
-            turn.content = await _prepared(turn.query)
+        async with turn.lock:
+            if not turn.asked:
+                turn.asked = True
+                turn.content = await _prepared(turn.query)
         if turn.content is None:
             return None
         messages = _with_content(request.messages, turn.query, turn.content)

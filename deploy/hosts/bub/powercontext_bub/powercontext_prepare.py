@@ -5,26 +5,35 @@ is; a test keeps the copies equal.
 """
 
 import hashlib
-import http.client
 import json
 import os
 import re
-import socket
-import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+# Some hosts load a plugin's folder as a package, others start a program in it.
+if __package__:
+    from .powercontext_exchange import Limits, Request, Unanswered, post_for_json
+else:
+    from powercontext_exchange import Limits, Request, Unanswered, post_for_json
 
 SCHEMA = "powercontext.prepared-context.v1"
 QUERY_MAX_CHARS = 8192  # RFC 1489, request contract
 DEFAULT_MAX_BYTES = 8000  # RFC 1489, request contract
+CONTENT_MAX_BYTES = 32_768  # RFC 1489, request contract: the largest max_bytes
 DEFAULT_SECTIONS = [{"family": "memory", "limit": 6}, {"family": "experience", "limit": 2}]
 FIELDS = {"schema", "status", "content", "content_bytes"}
 # JSON writes at most six bytes for one byte of content; the rest of the answer is far below 1024.
 ESCAPE_FACTOR, FRAME_BYTES = 6, 1024
+TIMEOUT_MAX_S = 86_400
+SOCKET_PATH_MAX_BYTES = 107  # Linux, unix(7); where it is less, the connection fails
 
 _TOKEN = re.compile(r"[\x21-\x7e]+")
+_BLANK = re.compile(r"[\x00-\x20\x7f]")
+_DIGITS = re.compile(r"[0-9]{1,15}")  # as many as every reader of JSON keeps
+_T = TypeVar("_T")
 
 
 class NothingToInject(Exception):
@@ -35,8 +44,9 @@ class NothingToInject(Exception):
 class Settings:
     """Where the sidecar is and what to ask it for.
 
+    base_url: http or https, without user, query and fragment; with `unix_socket` only its path prefix counts.
     assembly: the configured JSON text, sent as it stands; None sends no `assembly` at all.
-    request_timeout_s: seconds for each wait on the network. total_timeout_s: seconds for the whole of `prepare`.
+    request_timeout_s, total_timeout_s: seconds for each wait on the network and for the whole, up to TIMEOUT_MAX_S.
     """
 
     scope_id: str
@@ -53,38 +63,102 @@ def read_settings(host: str, environment: Mapping[str, str] = os.environ) -> Set
     """The settings of one host from POWERCONTEXT_<HOST>_<NAME>, else from POWERCONTEXT_<NAME>.
 
     CONTEXT_ASSEMBLY alone has no such fallback: a selection is configured for one host. An empty value is none.
-    Raises NothingToInject when there is no Scope or a value cannot be used; a broken assembly must never turn into
-    a request without one.
+    Raises NothingToInject when there is no Scope or a value cannot be used, and names the variable, never its value;
+    a broken assembly must never turn into a request without one.
     """
 
-    def setting(name: str) -> str | None:
-        return environment.get(f"POWERCONTEXT_{host}_{name}") or environment.get(f"POWERCONTEXT_{name}") or None
+    def setting(name: str, read: Callable[[str], _T], otherwise: _T, *, common: bool = True) -> _T:
+        own = f"POWERCONTEXT_{host}_{name}"
+        for variable in (own, f"POWERCONTEXT_{name}") if common else (own,):
+            if text := environment.get(variable):
+                try:
+                    return read(text)
+                except NothingToInject as wrong:
+                    raise NothingToInject(f"{variable} {wrong}") from None
+        return otherwise
 
-    scope_id = setting("SCOPE_ID")
-    if scope_id is None:
+    scope_id = setting("SCOPE_ID", _utf8, "")
+    if not scope_id:
         raise NothingToInject("POWERCONTEXT_SCOPE_ID is not set")
-    token = setting("TOKEN")
-    if token is not None and not _TOKEN.fullmatch(token):
-        raise NothingToInject("POWERCONTEXT_TOKEN is not printable ASCII without blanks")
-    assembly = environment.get(f"POWERCONTEXT_{host}_CONTEXT_ASSEMBLY") or None
-    if assembly is not None:
-        try:
-            json.loads(assembly)
-        except (ValueError, RecursionError):
-            raise NothingToInject(f"POWERCONTEXT_{host}_CONTEXT_ASSEMBLY is not JSON") from None
+    return Settings(
+        scope_id=scope_id,
+        base_url=setting("BASE_URL", _address, Settings.base_url),
+        unix_socket=setting("UNIX_SOCKET", _socket_path, None),
+        token=setting("TOKEN", _token, None),
+        max_bytes=setting("MAX_BYTES", _whole_number, Settings.max_bytes),
+        request_timeout_s=setting("REQUEST_TIMEOUT_S", _seconds, Settings.request_timeout_s),
+        total_timeout_s=setting("TOTAL_TIMEOUT_S", _seconds, Settings.total_timeout_s),
+        assembly=setting("CONTEXT_ASSEMBLY", _json_text, None, common=False),
+    )
+
+
+def _utf8(text: str) -> str:
     try:
-        return Settings(
-            scope_id=scope_id,
-            base_url=setting("BASE_URL") or Settings.base_url,
-            unix_socket=setting("UNIX_SOCKET"),
-            token=token,
-            max_bytes=int(setting("MAX_BYTES") or Settings.max_bytes),
-            request_timeout_s=float(setting("REQUEST_TIMEOUT_S") or Settings.request_timeout_s),
-            total_timeout_s=float(setting("TOTAL_TIMEOUT_S") or Settings.total_timeout_s),
-            assembly=assembly,
-        )
+        text.encode()
+    except UnicodeEncodeError:
+        raise NothingToInject("is not UTF-8") from None
+    return text
+
+
+def _token(text: str) -> str:
+    if not _TOKEN.fullmatch(text):
+        raise NothingToInject("is not printable ASCII without blanks")
+    return text
+
+
+def _address(text: str) -> str:
+    # What it holds stays unsaid: it may be a password.
+    try:
+        address = urlsplit(_utf8(text))
+        encodable = (address.hostname or "").encode("idna")
     except ValueError:
-        raise NothingToInject("MAX_BYTES, REQUEST_TIMEOUT_S or TOTAL_TIMEOUT_S is not a number") from None
+        raise NothingToInject("must be an http or https address") from None
+    # urlsplit takes some blanks out without a word.
+    if address.scheme not in {"http", "https"} or not encodable or _BLANK.search(text):
+        raise NothingToInject("must be an http or https address")
+    if address.netloc.rpartition("@")[0] or address.query or address.fragment:
+        raise NothingToInject("must hold neither user, query nor fragment")
+    try:
+        _ = address.port
+    except ValueError:
+        raise NothingToInject("must hold a port from 0 to 65535, or none") from None
+    return text
+
+
+def _socket_path(text: str) -> str:
+    if len(os.fsencode(text)) > SOCKET_PATH_MAX_BYTES:
+        raise NothingToInject("is longer than the path of a socket may be")
+    return text
+
+
+def _whole_number(text: str) -> int:
+    if not _DIGITS.fullmatch(text):
+        raise NothingToInject("is not a whole number in decimal digits")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        # float would also take underscores and other scripts' digits, which no other reader of settings does.
+        seconds = float(text) if text.isascii() and "_" not in text else 0.0
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= TIMEOUT_MAX_S:
+        raise NothingToInject(f"is not a number above 0 and at most {TIMEOUT_MAX_S}")
+    return seconds
+
+
+def _json_text(text: str) -> str:
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)  # NaN and Infinity, which json takes and JSON does not have
+
+    try:
+        json.loads(_utf8(text), parse_constant=refuse)
+    except ValueError:
+        raise NothingToInject("is not JSON") from None
+    except RecursionError:
+        raise NothingToInject("is nested too deeply") from None
+    return text
 
 
 def prepare(settings: Settings, query: str) -> str | None:
@@ -94,25 +168,7 @@ def prepare(settings: Settings, query: str) -> str | None:
     """
     if not query.strip():
         return None
-    outcome: list[str | None | NothingToInject] = []
-
-    def ask() -> None:
-        try:
-            outcome.append(check_prepared(_post(settings, query[:QUERY_MAX_CHARS]), settings.max_bytes))
-        except NothingToInject as reason:
-            outcome.append(reason)
-        except (OSError, http.client.HTTPException, ValueError) as failure:
-            outcome.append(NothingToInject(f"the sidecar did not answer: {type(failure).__name__}"))
-
-    # A thread of its own, because neither name resolution nor an answer that trickles heeds a socket's timeout.
-    asking = threading.Thread(target=ask, name="powercontext-prepare", daemon=True)
-    asking.start()
-    asking.join(settings.total_timeout_s)
-    if not outcome:
-        raise NothingToInject(f"the sidecar did not answer within {settings.total_timeout_s} seconds")
-    if isinstance(outcome[0], NothingToInject):
-        raise outcome[0]
-    return outcome[0]
+    return check_prepared(_post(settings, query[:QUERY_MAX_CHARS]), settings.max_bytes)
 
 
 def check_prepared(body: bytes, max_bytes: int) -> str | None:
@@ -149,13 +205,17 @@ def cache_key(settings: Settings, session_or_turn: str, query: str) -> str:
     """The one key under which a prepared text may be kept and found again within a process.
 
     Equal exactly when the request means the same: left-out defaults, the order of keys and of `show` make no
-    difference; no assembly is different from any assembly.
+    difference; no assembly is different from any assembly. Raises NothingToInject when the host's own calls leave too
+    little of the stack for the assembly's nesting.
     """
     selection: list[Any] = ["legacy"]
-    if settings.assembly is not None:
-        selection = ["assembly", _normalised(json.loads(settings.assembly))]
-    parts = [settings.scope_id, session_or_turn, query, settings.max_bytes, selection]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    try:
+        if settings.assembly is not None:
+            selection = ["assembly", _normalised(json.loads(settings.assembly))]
+        parts = [settings.scope_id, session_or_turn, query[:QUERY_MAX_CHARS], settings.max_bytes, selection]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    except RecursionError:
+        raise NothingToInject("the assembly is nested too deeply") from None
 
 
 def _normalised(assembly: Any) -> Any:
@@ -168,50 +228,19 @@ def _normalised(assembly: Any) -> Any:
 
 
 def _post(settings: Settings, query: str) -> bytes:
-    """The body of a 200 answer. The assembly is the configured text itself: reading and writing it could change it."""
-    fields = {"scope_id": settings.scope_id, "query": query, "max_bytes": settings.max_bytes}
-    body = json.dumps(fields)
+    """The body of the answer. The assembly is the configured text itself: reading and writing it could change it."""
+    body = json.dumps({"scope_id": settings.scope_id, "query": query, "max_bytes": settings.max_bytes})
     if settings.assembly is not None:
         body = f'{body[:-1]}, "assembly": {settings.assembly}}}'
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if settings.token is not None:
         headers["Authorization"] = f"Bearer {settings.token}"
-    address = urlsplit(settings.base_url)
-    connection = _connect(settings, address.scheme, address.hostname, address.port)
+    most_bytes = min(settings.max_bytes, CONTENT_MAX_BYTES) * ESCAPE_FACTOR + FRAME_BYTES
+    request = Request(settings.base_url, settings.unix_socket, "/v1/context/prepare", headers, body.encode())
     try:
-        connection.request("POST", f"{address.path.rstrip('/')}/v1/context/prepare", body.encode(), headers)
-        answer = connection.getresponse()
-        if answer.status != http.client.OK:
-            raise NothingToInject(f"the sidecar answered {answer.status}")
-        if answer.headers.get_content_type() != "application/json":
-            raise NothingToInject("the sidecar did not answer JSON")
-        most = settings.max_bytes * ESCAPE_FACTOR + FRAME_BYTES
-        received = answer.read(most + 1)
-        if len(received) > most:
-            raise NothingToInject("the answer is far over the budget")
-        return received
-    finally:
-        connection.close()
-
-
-def _connect(settings: Settings, scheme: str, name: str | None, port: int | None) -> http.client.HTTPConnection:
-    if settings.unix_socket is not None:
-        return _UnixConnection(settings.unix_socket, settings.request_timeout_s)
-    if scheme not in {"http", "https"} or not name:
-        raise NothingToInject("POWERCONTEXT_BASE_URL is not an http or https address")
-    kind = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
-    return kind(name, port, timeout=settings.request_timeout_s)
-
-
-class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout_s: float) -> None:
-        super().__init__("localhost", timeout=timeout_s)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+        return post_for_json(request, Limits(settings.total_timeout_s, settings.request_timeout_s, most_bytes))
+    except Unanswered as reason:
+        raise NothingToInject(str(reason)) from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
